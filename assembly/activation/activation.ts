@@ -1,0 +1,115 @@
+/**
+ * Activations, element by element, and their gradients from dy and what backward keeps.
+ *
+ * y f32[n] = f(x f32[n]) and dx f32[n] = dy·f′; the range splits elements. An output may be one of
+ * its inputs. NaN gives NaN. The words stand in map.ts.
+ */
+import {
+  EXP,
+  GELU_ERF,
+  GELU_TANH,
+  LOG,
+  map,
+  mapGrad,
+  NEG,
+  RELU,
+  SIGMOID,
+  SILU,
+  SQRT,
+  TANH,
+} from "./map";
+
+/** y = max(x, 0). Backward needs y. */
+export function reluF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(RELU, y, x, begin, end);
+}
+
+/** dx = dy where y > 0, else 0. */
+export function reluGradF32(dx: usize, dy: usize, y: usize, begin: i32, end: i32): void {
+  mapGrad(RELU, dx, dy, y, begin, end);
+}
+
+/** y = x·(1 + erf(x/√2))/2. Backward needs x. */
+export function geluErfF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(GELU_ERF, y, x, begin, end);
+}
+
+/** dx = dy·(Φ(x) + x·φ(x)), with the normal distribution Φ and its density φ. */
+export function geluErfGradF32(dx: usize, dy: usize, x: usize, begin: i32, end: i32): void {
+  mapGrad(GELU_ERF, dx, dy, x, begin, end);
+}
+
+/** y = x·(1 + tanh u)/2, u = √(2/π)·(x + 0.044715·x³). Backward needs x. */
+export function geluTanhF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(GELU_TANH, y, x, begin, end);
+}
+
+/** dx = dy·(h + 2·x·h·(1 − h)·u′), h = (1 + tanh u)/2. */
+export function geluTanhGradF32(dx: usize, dy: usize, x: usize, begin: i32, end: i32): void {
+  mapGrad(GELU_TANH, dx, dy, x, begin, end);
+}
+
+/** y = x·σ(x). Backward needs x. */
+export function siluF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(SILU, y, x, begin, end);
+}
+
+/** dx = dy·σ·(1 + x·(1 − σ)). */
+export function siluGradF32(dx: usize, dy: usize, x: usize, begin: i32, end: i32): void {
+  mapGrad(SILU, dx, dy, x, begin, end);
+}
+
+/** y = tanh x. Backward needs y. */
+export function tanhF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(TANH, y, x, begin, end);
+}
+
+/** dx = dy·(1 − y²). */
+export function tanhGradF32(dx: usize, dy: usize, y: usize, begin: i32, end: i32): void {
+  mapGrad(TANH, dx, dy, y, begin, end);
+}
+
+/** y = 1/(1 + e⁻ˣ). Backward needs y. */
+export function sigmoidF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(SIGMOID, y, x, begin, end);
+}
+
+/** dx = dy·y·(1 − y). */
+export function sigmoidGradF32(dx: usize, dy: usize, y: usize, begin: i32, end: i32): void {
+  mapGrad(SIGMOID, dx, dy, y, begin, end);
+}
+
+/** y = eˣ. Backward needs y. */
+export function expF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(EXP, y, x, begin, end);
+}
+
+/** dx = dy·y. */
+export function expGradF32(dx: usize, dy: usize, y: usize, begin: i32, end: i32): void {
+  mapGrad(EXP, dx, dy, y, begin, end);
+}
+
+/** y = ln x. Backward needs x. */
+export function logF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(LOG, y, x, begin, end);
+}
+
+/** dx = dy/x. */
+export function logGradF32(dx: usize, dy: usize, x: usize, begin: i32, end: i32): void {
+  mapGrad(LOG, dx, dy, x, begin, end);
+}
+
+/** y = √x. Backward needs y. */
+export function sqrtF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(SQRT, y, x, begin, end);
+}
+
+/** dx = dy/(2·y). */
+export function sqrtGradF32(dx: usize, dy: usize, y: usize, begin: i32, end: i32): void {
+  mapGrad(SQRT, dx, dy, y, begin, end);
+}
+
+/** y = −x. Its gradient is the same kernel. */
+export function negF32(y: usize, x: usize, begin: i32, end: i32): void {
+  map(NEG, y, x, begin, end);
+}

@@ -1,0 +1,147 @@
+// Times heed against the machine's limit and against others, in one run: npm run bench.
+//   --filter TEXT   only benches whose name holds it
+//   --quick         shorter bursts and fewer rounds
+//   --peers LIST    of onnxruntime-web, tfjs-wasm, pytorch; "none" for none; default all that are there
+//   --write         also docs/benchmarks.md, after a whole run
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { allBenches } from "./harness/benches.js";
+import { wrongResults } from "./harness/compare.js";
+import { EngineClient, type EngineName, PEERS, type PeerName } from "./harness/engine-client.js";
+import {
+  jsonReport,
+  markdownPage,
+  medianOthers,
+  type Report,
+  terminalTable,
+} from "./harness/report.js";
+import { type BenchResult, type Pace, timeBench } from "./harness/rounds.js";
+
+const PACE: Pace = { warm: 250, burst: 25, budget: 8000, leastRounds: 5, mostRounds: 24 };
+const QUICK: Pace = { warm: 80, burst: 8, budget: 800, leastRounds: 3, mostRounds: 6 };
+
+const options = readOptions();
+const begun = performance.now();
+const notes: string[] = [];
+build();
+const benches = await wantedBenches();
+const clients = await startEngines();
+const results: BenchResult[] = [];
+for (const bench of benches) {
+  process.stderr.write(`bench: ${bench.name}\n`);
+  results.push(await timeBench(bench, clients, options.quick ? QUICK : PACE));
+}
+for (const client of clients) client.end();
+
+const report: Report = {
+  date: new Date().toISOString(),
+  command: `npm run bench${options.given.map((one) => ` ${one}`).join("")}`,
+  machine: `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores`,
+  node: process.versions.node,
+  versions: Object.fromEntries(
+    clients.filter(({ version }) => version).map(({ engine, version }) => [engine, version]),
+  ),
+  seconds: Math.round((performance.now() - begun) / 1000),
+  others: medianOthers(results),
+  results,
+  notes,
+};
+const folder = fileURLToPath(new URL("results/", import.meta.url));
+mkdirSync(folder, { recursive: true });
+const file = `${folder}${report.date.slice(0, 19).replaceAll(":", "-")}.json`;
+writeFileSync(file, jsonReport(report));
+if (options.write) writeFileSync(here("../docs/benchmarks.md"), markdownPage(report));
+console.log(`${terminalTable(report)}\n${report.seconds} s; every sample is in ${file}`);
+process.exitCode = results.flatMap(wrongResults).length ? 1 : 0;
+
+function readOptions(): {
+  readonly filter: string;
+  readonly quick: boolean;
+  readonly write: boolean;
+  readonly peers: readonly PeerName[];
+  readonly given: readonly string[];
+} {
+  const { values } = parseArgs({
+    options: {
+      filter: { type: "string", default: "" },
+      quick: { type: "boolean", default: false },
+      peers: { type: "string", default: PEERS.join(",") },
+      write: { type: "boolean", default: false },
+    },
+  });
+  const names = values.peers.split(",").filter((name) => name !== "none");
+  const unknown = names.find((name) => !PEERS.some((peer) => peer === name));
+  if (unknown !== undefined) stop(`--peers must be of ${PEERS.join(", ")}, got "${unknown}"`);
+  const given = process.argv.slice(2);
+  if (values.write && given.length > 1) stop(`--write needs a whole run, got ${given.join(" ")}`);
+  return { ...values, peers: PEERS.filter((peer) => names.includes(peer)), given };
+}
+
+async function wantedBenches() {
+  const wanted = (await allBenches()).filter(({ name }) =>
+    name.toLowerCase().includes(options.filter.toLowerCase()),
+  );
+  if (wanted.length === 0) stop(`--filter must be part of a bench's name, got "${options.filter}"`);
+  return wanted.filter((bench) => {
+    const missing = bench.missing?.() ?? null;
+    if (missing !== null) notes.push(`${bench.name} was not run: ${missing}`);
+    return missing === null;
+  });
+}
+
+/** Starts what the benches take part in; a peer that is not there becomes a note. */
+async function startEngines(): Promise<EngineClient[]> {
+  const uses = (name: EngineName): boolean =>
+    name === "heed" || benches.some(({ work, peers }) => (name === "limit" ? work : peers?.[name]));
+  const inNode = options.peers.filter((peer) => peer !== "pytorch" && uses(peer));
+  if (inNode.length) install();
+  const names: EngineName[] = ["heed", "limit", ...options.peers];
+  const started: EngineClient[] = [];
+  for (const name of names.filter(uses))
+    for (const threads of name === "pytorch" ? [2] : [1, 2])
+      try {
+        started.push(await EngineClient.start(name, threads));
+      } catch (error) {
+        if (name === "heed" || name === "limit") throw error;
+        notes.push(`${name} on ${threads} was not run: ${(error as Error).message}`);
+      }
+  return started;
+}
+
+/** The kernels, the worker and the command line, where they are missing. */
+function build(): void {
+  const files = ["heed.simd.wasm", "heed.threads.wasm", "worker.node.mjs", "cli.mjs"];
+  if (files.every((file) => existsSync(here(`../dist/${file}`)))) return;
+  process.stderr.write("bench: building dist/\n");
+  for (const what of ["wasm", "js"]) run(["scripts/build.mjs", what], here(".."));
+}
+
+/** The peers, once; their install scripts would only fetch what is not used. */
+function install(): void {
+  if (existsSync(here("thirdparty/node_modules"))) return;
+  process.stderr.write("bench: installing the peers, once\n");
+  const npm = process.env.npm_execpath;
+  const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+  if (npm) run([npm, ...args], here("thirdparty"));
+  else spawnSync("npm", args, { cwd: here("thirdparty"), stdio: "inherit", shell: true });
+}
+
+function run(args: readonly string[], cwd: string): void {
+  const { status } = spawnSync(process.execPath, args, {
+    cwd,
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (status !== 0) stop(`${args.join(" ")} must succeed, but ended with ${status}`);
+}
+
+function here(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
+}
+
+function stop(problem: string): never {
+  console.error(`bench: ${problem}`);
+  process.exit(2);
+}

@@ -1,0 +1,40 @@
+import type { TrainingEvent } from "../train/trainer.js";
+
+/** Milliseconds between two updates: on a terminal, and where lines pile up in a log. */
+const EVERY = { terminal: 200, log: 30_000 };
+
+/** The progress of long work on one line of a terminal, or as lines of a log. */
+export class Progress {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #started = performance.now();
+  #shown = -Infinity;
+  #first: number | null = null;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+  }
+
+  line(text: string): void {
+    this.#stream.write(this.#stream.isTTY ? `\r\x1b[K${text}\n` : `${text}\n`);
+  }
+
+  training(event: TrainingEvent): void {
+    const { kind, epoch, batch, batches, step, loss, validation } = event;
+    this.#first ??= step - 1;
+    const seconds = (performance.now() - this.#started) / 1000;
+    const pace = ((1000 * seconds) / (step - this.#first)).toFixed(0);
+    if (kind === "validated") {
+      this.line(
+        `epoch ${epoch + 1}: loss ${loss.toFixed(4)}, validation ${validation?.toFixed(4)}${
+          event.best ? " (best so far)" : ""
+        }, ${(seconds / 60).toFixed(1)} min`,
+      );
+      return;
+    }
+    const now = performance.now();
+    if (now - this.#shown < (this.#stream.isTTY ? EVERY.terminal : EVERY.log)) return;
+    this.#shown = now;
+    const text = `epoch ${epoch + 1}  ${batch}/${batches}  loss ${loss.toFixed(4)}  ${pace} ms a step`;
+    this.#stream.write(this.#stream.isTTY ? `\r\x1b[K${text}` : `${text}\n`);
+  }
+}

@@ -1,0 +1,58 @@
+import type { ModelSource } from "./io/model-folder.js";
+import { bytesSource, urlSource } from "./io/sources.js";
+import type { Platform, PlatformOptions } from "./platform/platform.js";
+import { Runtime } from "./runtime/runtime.js";
+import { type RuntimeOptions, startRuntime } from "./runtime/start.js";
+import { loadTask } from "./tasks/load.js";
+import type { Translator } from "./tasks/translate.js";
+import { tensor } from "./tensor/create.js";
+import type { DType, Shape, Tensor } from "./tensor/tensor.js";
+
+export type HeedOptions = RuntimeOptions & PlatformOptions;
+
+/** A folder's path or address, or the files themselves by name. */
+export type ModelLocation = string | URL | Readonly<Record<string, Uint8Array>>;
+
+/** What init() returns: a runtime that makes tensors and loads models. */
+export class Heed extends Runtime {
+  /** How this platform opens a path that is no address; null where there are none. */
+  openFolder: ((path: string) => ModelSource) | null = null;
+
+  /**
+   * A tensor with the given values.
+   *
+   * @param shape  default [values.length]
+   * @param dtype  default that of a typed array, else f32
+   * @throws {ShapeError} the count of values does not fit the shape
+   */
+  tensor(values: ArrayLike<number>, shape: Shape = [values.length], dtype?: DType): Tensor {
+    return dtype ? tensor(this, values, shape, dtype) : tensor(this, values, shape);
+  }
+
+  /**
+   * Loads a model folder: config.json, model.safetensors, tokenizer.json.
+   *
+   * @throws {FormatError} a file is missing or broken, or the files contradict each other
+   */
+  async load(location: ModelLocation): Promise<Translator> {
+    return loadTask(this, this.#source(location));
+  }
+
+  #source(location: ModelLocation): ModelSource {
+    if (location instanceof URL) return urlSource(location);
+    if (typeof location !== "string") return bytesSource(location);
+    // Two letters at least: C:\ is a path.
+    if (/^[a-z][a-z0-9+.-]+:/i.test(location) || !this.openFolder)
+      return urlSource(new URL(location, globalThis.location?.href));
+    return this.openFolder(location);
+  }
+}
+
+/** Starts a runtime on a platform: what the init() of every entry does. */
+export async function start(platform: Platform, options: HeedOptions): Promise<Heed> {
+  return startRuntime(
+    platform,
+    options,
+    (memory, kernels, about) => new Heed(memory, kernels, about),
+  );
+}

@@ -1,0 +1,92 @@
+import { FormatError } from "../errors.js";
+import type { ModelSource } from "./model-folder.js";
+
+/** A model whose files the caller already has. */
+export function bytesSource(
+  files: Readonly<Record<string, Uint8Array>>,
+  name = "model",
+): ModelSource {
+  const byName = new Map(Object.entries(files));
+  return { name, read: async (file) => byName.get(file) };
+}
+
+/**
+ * A model folder at an address.
+ *
+ * @param url  of the folder; a final slash is not needed
+ * @throws {FormatError} FETCH_STATUS, FETCH_SIZE; MODEL_FILE_SIZE a file is longer than allowed
+ */
+export function urlSource(
+  url: string | URL,
+  options: { readonly fetch?: typeof fetch; readonly signal?: AbortSignal } = {},
+): ModelSource {
+  // On a page an address may be relative, to the page.
+  const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
+  if (!folder.pathname.endsWith("/")) folder.pathname += "/";
+  const get = options.fetch ?? fetch;
+  return {
+    name: folder.href,
+    async read(file, maxBytes) {
+      const address = new URL(file, folder);
+      address.search = folder.search;
+      const { signal = null } = options;
+      const response = await get(address, { signal });
+      if (response.status === 404) {
+        await response.body?.cancel();
+        return undefined;
+      }
+      if (response.status !== 200) {
+        await response.body?.cancel();
+        throw new FormatError(
+          "FETCH_STATUS",
+          `fetch: ${address.href} must answer with status 200, got ${response.status}`,
+        );
+      }
+      return readBody(response, address.href, maxBytes);
+    },
+  };
+}
+
+/** The body, counted as it comes: a compressed one may be far larger than the header says. */
+async function readBody(response: Response, name: string, maxBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  if (response.body)
+    for await (const part of chunks(response.body)) {
+      length += part.length;
+      if (length > maxBytes)
+        throw new FormatError(
+          "MODEL_FILE_SIZE",
+          `fetch: ${name} must have at most ${maxBytes} bytes, got more`,
+        );
+      parts.push(part);
+    }
+  // The length is that of the compressed body when there is an encoding.
+  const promised = response.headers.get("content-length");
+  if (promised !== null && !response.headers.has("content-encoding") && length !== Number(promised))
+    throw new FormatError(
+      "FETCH_SIZE",
+      `fetch: ${name} must have the ${promised} bytes it was announced with, got ${length}`,
+    );
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** Streams are not async-iterable in every browser. Leaving the loop cancels the download. */
+async function* chunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}

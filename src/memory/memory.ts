@@ -1,0 +1,160 @@
+import { StateError } from "../errors.js";
+
+const PAGE = 65_536;
+/** One cache line: addresses of different tensors never share one, so two threads never fight over it. */
+const ALIGNMENT = 64;
+/** A larger free block may serve a smaller request up to this factor, before fresh memory is taken. */
+const SLACK = 2;
+
+/**
+ * The one allocator over a runtime's WebAssembly memory: size-class free lists in TypeScript.
+ *
+ * Four classes a power of two, so at most a fifth of a block is unused. Freed blocks keep their
+ * class; a steady loop finds every block it needs in the lists and the memory stops growing.
+ * Refused: coalescing and splitting, which buy little for tensors whose sizes repeat.
+ */
+export class Memory {
+  #wasm: WebAssembly.Memory | null;
+  readonly maximumBytes: number;
+  #next = ALIGNMENT; // address 0 means "nothing"
+  #used = 0;
+  #peak = 0;
+  readonly #capacity = new Map<number, number>(); // live block → its bytes
+  readonly #free = new Map<number, number[]>(); // class → addresses
+  #classes: number[] = []; // classes that have a list, ascending
+
+  constructor(wasm: WebAssembly.Memory, maximumBytes: number) {
+    this.#wasm = wasm;
+    this.maximumBytes = maximumBytes;
+  }
+
+  /** @throws {StateError} the memory was released */
+  get wasm(): WebAssembly.Memory {
+    if (!this.#wasm) throw new StateError("memory: must not be used after it was released");
+    return this.#wasm;
+  }
+
+  /** Bytes in live blocks. */
+  get usedBytes(): number {
+    return this.#used;
+  }
+
+  /** The most bytes that were ever in live blocks at once. */
+  get peakBytes(): number {
+    return this.#peak;
+  }
+
+  /** Bytes the WebAssembly memory has now; it never shrinks. */
+  get capacityBytes(): number {
+    return this.#wasm?.buffer.byteLength ?? 0;
+  }
+
+  /**
+   * A block of at least `bytes`, uninitialised, aligned to 64 bytes.
+   *
+   * @throws {StateError} the maximum is reached or the host refuses to grow
+   */
+  allocate(bytes: number): number {
+    const wanted = sizeClass(bytes);
+    const address =
+      this.#take(wanted, wanted * SLACK) ?? this.#extend(wanted) ?? this.#take(wanted, Infinity);
+    if (address === null) throw this.#full(wanted);
+    this.#used += this.#capacity.get(address) ?? 0;
+    if (this.#used > this.#peak) this.#peak = this.#used;
+    return address;
+  }
+
+  /** Gives a block back. */
+  free(address: number): void {
+    const capacity = this.#capacity.get(address);
+    if (capacity === undefined)
+      throw new StateError(`memory: free needs a live block, got address ${address}`);
+    this.#capacity.delete(address);
+    if (this.#wasm) this.#used -= capacity;
+    let list = this.#free.get(capacity);
+    if (!list) {
+      list = [];
+      this.#free.set(capacity, list);
+      this.#classes = [...this.#free.keys()].sort((a, b) => a - b);
+    }
+    list.push(address);
+  }
+
+  /** Lets go of all bytes: every block and view is gone. */
+  release(): void {
+    this.#wasm = null;
+    this.#used = 0;
+  }
+
+  // Views are made when used: a growth ends the life of those made before.
+  f32(address: number, length: number): Float32Array {
+    return new Float32Array(this.wasm.buffer, address, length);
+  }
+
+  f64(address: number, length: number): Float64Array {
+    return new Float64Array(this.wasm.buffer, address, length);
+  }
+
+  i32(address: number, length: number): Int32Array {
+    return new Int32Array(this.wasm.buffer, address, length);
+  }
+
+  u8(address: number, length: number): Uint8Array {
+    return new Uint8Array(this.wasm.buffer, address, length);
+  }
+
+  #take(smallest: number, largest: number): number | null {
+    for (const size of this.#classes) {
+      if (size < smallest) continue;
+      if (size > largest) return null;
+      const address = this.#free.get(size)?.pop();
+      if (address === undefined) continue;
+      this.#capacity.set(address, size);
+      return address;
+    }
+    return null;
+  }
+
+  #extend(bytes: number): number | null {
+    const address = this.#next;
+    const end = address + bytes;
+    if (end > this.maximumBytes) return null;
+    const missing = end - this.capacityBytes;
+    if (missing > 0 && !this.#grow(missing)) return null;
+    this.#next = end;
+    this.#capacity.set(address, bytes);
+    return address;
+  }
+
+  #grow(missing: number): boolean {
+    // An eighth more than asked, so that a slow climb does not grow page by page.
+    const generous = Math.max(missing, this.capacityBytes >>> 3);
+    for (const bytes of [generous, missing]) {
+      const pages = Math.ceil(bytes / PAGE);
+      if (this.capacityBytes + pages * PAGE > this.maximumBytes) continue;
+      try {
+        this.wasm.grow(pages);
+        return true;
+      } catch {
+        // RangeError: the host refused; a smaller request may still be granted.
+      }
+    }
+    return false;
+  }
+
+  #full(bytes: number): StateError {
+    return new StateError(
+      `memory: a block of ${bytes} bytes must fit below the maximum of ${this.maximumBytes} bytes, ` +
+        `got ${this.#used} bytes in use. Dispose tensors, use scope(), or raise init({ maximumBytes })`,
+    );
+  }
+}
+
+/** The smallest class that holds `bytes`: multiples of 64 up to 512, then four steps a power of two. */
+export function sizeClass(bytes: number): number {
+  if (!(bytes >= 0 && bytes <= 2 ** 32))
+    throw new StateError(`memory: bytes must lie in 0 … 2³², got ${bytes}`);
+  let step = ALIGNMENT;
+  while (step * 8 < bytes) step *= 2;
+  return Math.max(ALIGNMENT, Math.ceil(bytes / step) * step);
+}

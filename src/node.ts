@@ -1,0 +1,18 @@
+import { type Heed, type HeedOptions, start } from "./heed.js";
+import { nodePlatform } from "./platform/node.js";
+import { folderSource } from "./platform/node-files.js";
+
+export * from "./index.js";
+
+/**
+ * Starts heed in Node, Deno or Bun.
+ *
+ * @throws {StateError} the kernels are not where they should be, or memory cannot be reserved
+ * @example
+ * const heed = await init({ threads: 2 });
+ */
+export async function init(options: HeedOptions = {}): Promise<Heed> {
+  const heed = await start(nodePlatform(options), options);
+  heed.openFolder = folderSource;
+  return heed;
+}
