@@ -1,7 +1,7 @@
 import { gelu, tanh } from "../src/ops/activation.js";
 import type { Tensor } from "../src/tensor/tensor.js";
-import type { Bar, Bench } from "./harness/bench.js";
 import { seeded } from "./harness/arrays.js";
+import type { Bar, Bench } from "./harness/bench.js";
 import type { Tfjs, TfTensor } from "./thirdparty/tfjs.js";
 
 const ROWS = 1024;

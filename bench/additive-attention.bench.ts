@@ -1,6 +1,6 @@
 import { additiveAttention } from "../src/ops/additive-attention.js";
-import type { Bench } from "./harness/bench.js";
 import { seeded } from "./harness/arrays.js";
+import type { Bench } from "./harness/bench.js";
 
 const BATCH = 64;
 const POSITIONS = 12;

@@ -1,6 +1,6 @@
 import { attention } from "../src/ops/attention.js";
-import type { Bench } from "./harness/bench.js";
 import { seeded, swapFirstTwo } from "./harness/arrays.js";
+import type { Bench } from "./harness/bench.js";
 import type { OnnxNode, OnnxVariant } from "./thirdparty/onnx.js";
 
 const HEADS = 8;

@@ -1,6 +1,6 @@
 import { layerNorm } from "../src/ops/layer-norm.js";
-import type { Bench } from "./harness/bench.js";
 import { seeded } from "./harness/arrays.js";
+import type { Bench } from "./harness/bench.js";
 
 const ROWS = 1024;
 const N = 768;

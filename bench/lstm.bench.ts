@@ -1,6 +1,6 @@
 import { lstmLayer } from "../src/ops/lstm.js";
-import type { Bench } from "./harness/bench.js";
 import { seeded, swapFirstTwo } from "./harness/arrays.js";
+import type { Bench } from "./harness/bench.js";
 
 const STEPS = 100;
 const INPUTS = 256;

@@ -99,16 +99,19 @@ async function startEngines(): Promise<EngineClient[]> {
   const inNode = options.peers.filter((peer) => peer !== "pytorch" && uses(peer));
   if (inNode.length) install();
   const names: EngineName[] = ["heed", "limit", ...options.peers];
-  const started: EngineClient[] = [];
-  for (const name of names.filter(uses))
-    for (const threads of name === "pytorch" ? [2] : [1, 2])
-      try {
-        started.push(await EngineClient.start(name, threads));
-      } catch (error) {
-        if (name === "heed" || name === "limit") throw error;
-        notes.push(`${name} on ${threads} was not run: ${(error as Error).message}`);
-      }
-  return started;
+  const wanted = names
+    .filter(uses)
+    .flatMap((name) => (name === "pytorch" ? [2] : [1, 2]).map((threads) => ({ name, threads })));
+  const starts = await Promise.allSettled(
+    wanted.map(({ name, threads }) => EngineClient.start(name, threads)),
+  );
+  return starts.flatMap((start, index) => {
+    if (start.status === "fulfilled") return [start.value];
+    const { name, threads } = wanted[index] as (typeof wanted)[0];
+    if (name === "heed" || name === "limit") throw start.reason;
+    notes.push(`${name} on ${threads} was not run: ${(start.reason as Error).message}`);
+    return [];
+  });
 }
 
 /** The kernels, the worker and the command line, where they are missing. */

@@ -1,6 +1,6 @@
 import { softmax } from "../src/ops/softmax.js";
-import type { Bench } from "./harness/bench.js";
 import { seeded } from "./harness/arrays.js";
+import type { Bench } from "./harness/bench.js";
 
 const ROWS = 1024;
 const N = 1024;

@@ -87,7 +87,9 @@ function writeSignatures() {
   const kernels = rows.map((row) => row.trim().split(":")[0]);
   const twice = kernels.filter((name, index) => kernels.indexOf(name) !== index);
   if (twice.length > 0) {
-    console.error(`build: every kernel must have a name of its own, got twice: ${twice.join(", ")}`);
+    console.error(
+      `build: every kernel must have a name of its own, got twice: ${twice.join(", ")}`,
+    );
     process.exit(1);
   }
   const text = `// Made by scripts/build.mjs from assembly/: do not edit.

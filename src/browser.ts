@@ -7,10 +7,12 @@ import type { ModelLocation } from "./heed.js";
 import { Host } from "./page/host.js";
 import type { PageOptions } from "./page/protocol.js";
 import type { RuntimeInfo } from "./runtime/runtime.js";
-import type { TranslateOptions, Translation } from "./tasks/translate.js";
+import type { TranslateOptions } from "./tasks/translate.js";
+import { type TranslatedSentence, Translation } from "./tasks/translation.js";
 
 export * from "./errors.js";
-export type { PageOptions, RuntimeInfo, TranslateOptions, Translation };
+export type { PageOptions, RuntimeInfo, TranslatedSentence, TranslateOptions };
+export { Translation };
 
 export type PageInit = PageOptions & {
   /** Where host.browser.mjs is; default: beside this file. */
@@ -127,7 +129,12 @@ export class PageTranslator {
   ): Promise<Translation[]> {
     signal?.throwIfAborted();
     const { host, model } = await this.ready();
-    return host.call("translate", { model, texts, beam, lengthPenalty }, { onPartial, signal });
+    const found = await host.call(
+      "translate",
+      { model, texts, beam, lengthPenalty },
+      { onPartial, signal },
+    );
+    return found.map((sentences) => new Translation(sentences));
   }
 
   /** Loads the model into the live worker, unless it is there. */

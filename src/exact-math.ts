@@ -8,9 +8,9 @@
 
 // ln 2 and π/2 in two parts: the first has few enough bits that a small integer times it is exact.
 const LN2_HIGH = 0.693145751953125;
-const LN2_LOW = 1.42860682030941723212e-6;
-const HALF_PI_HIGH = 1.57079632673412561417;
-const HALF_PI_LOW = 6.07710050650619224932e-11;
+const LN2_LOW = 1.4286068203094172e-6;
+const HALF_PI_HIGH = 1.5707963267341256;
+const HALF_PI_LOW = 6.077100506506192e-11;
 
 /** eˣ by 2ᵏ·eʳ with |r| ≤ ln 2 / 2 and the Taylor series of eʳ. */
 export function exactExp(x: number): number {
@@ -34,8 +34,8 @@ export function exactLog(x: number): number {
   if (x === Infinity) return x;
   let m = x;
   let k = 0;
-  for (; m >= 1.4142135623730951; m /= 2) k++;
-  for (; m < 0.7071067811865476; m *= 2) k--;
+  for (; m >= Math.SQRT2; m /= 2) k++;
+  for (; m < Math.SQRT1_2; m *= 2) k--;
   const s = (m - 1) / (m + 1);
   let power = s;
   let sum = 0;

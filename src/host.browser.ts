@@ -52,12 +52,13 @@ async function serve(
       const translator = translators.get(model);
       if (!translator)
         throw new StateError("translate: the model must be loaded, got a disposed one");
-      return translator.translateAll(texts, {
+      const found = await translator.translateAll(texts, {
         ...(beam !== undefined && { beam }),
         ...(lengthPenalty !== undefined && { lengthPenalty }),
         onPartial: (text) => send({ kind: "partial", id: request.id, text }),
         signal,
       });
+      return found.map(({ sentences }) => sentences);
     }
   }
 }

@@ -11,6 +11,7 @@ export { clipGradientNorm } from "./optim/clip.js";
 export { SGD } from "./optim/sgd.js";
 export type { RuntimeInfo } from "./runtime/runtime.js";
 export * from "./tasks/translate.js";
+export * from "./tasks/translation.js";
 export { empty, full, ones, tensor, zeros } from "./tensor/create.js";
 export { type DType, type Shape, Tensor } from "./tensor/tensor.js";
 export { batchesByLength, padRows } from "./train/batches.js";

@@ -26,6 +26,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@assemblyscript/loader": ["kernels"],
   "@huggingface/tokenizers": ["io"],
   commander: ["cli"],
+  "string-width": ["cli"],
 };
 
 interface Import {

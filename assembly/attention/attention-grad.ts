@@ -12,7 +12,7 @@
 import { PANEL, PANEL_ROW } from "../gemm/tile";
 import { interleave, product, ROWS } from "./product";
 import { addRow, dotRow, expRow, expRowMarking, floats, scaleRow } from "./row";
-import { clearHidden, copyHidden, dropRow, HIDDEN, Rules } from "./rules";
+import { clearHidden, copyHidden, dropRow, HIDDEN, Rules, scaleShown } from "./rules";
 import { padded, scoreTile, tileStart, tilesOf } from "./scores";
 
 /**
@@ -200,9 +200,14 @@ function gradRow(
   scale: f32,
 ): void {
   const n = padded(met);
-  if (rules.selecting) expRowMarking(applied, n, load<f32>(stats));
-  else expRow(applied, n, load<f32>(stats));
-  scaleRow(applied, applied, n, load<f32>(stats, 4));
+  const factor = load<f32>(stats, 4);
+  if (rules.selecting) {
+    expRowMarking(applied, n, load<f32>(stats));
+    scaleShown(applied, n, factor);
+  } else {
+    expRow(applied, n, load<f32>(stats));
+    scaleRow(applied, applied, n, factor);
+  }
 
   if (dWeights) addRow(dScores, dWeights, met);
   dropRow(rules, dScores, row, keys, met);

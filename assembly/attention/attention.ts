@@ -1,7 +1,7 @@
 import { PANEL, PANEL_ROW } from "../gemm/tile";
 import { interleave, product, ROWS } from "./product";
 import { expRow, expRowMarking, floats, maxRow, scaleRow, sumRow } from "./row";
-import { dropRow, Rules, unmark } from "./rules";
+import { clearHidden, dropRow, Rules } from "./rules";
 import { padded, scoreTile, tileStart, tilesOf } from "./scores";
 
 /**
@@ -147,8 +147,9 @@ function attentionTile(
     scaleRow(at, at, valueWidth, factor);
     if (weights) {
       const to = weights + <usize>row * floats(keys);
-      scaleRow(to, scores + floats(row * stride), met, factor);
-      if (rules.selecting) unmark(to, met);
+      const from = scores + floats(row * stride);
+      scaleRow(to, from, met, factor);
+      if (rules.selecting) clearHidden(to, from, met);
       memory.fill(to + floats(met), 0, floats(keys - met));
     }
   }

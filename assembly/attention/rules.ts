@@ -126,10 +126,10 @@ export function dropRow(rules: Rules, weights: usize, row: i32, keys: i32, n: i3
 
 // What follows is met only where `selecting` is on.
 
-/** Weights as the caller may see them: a hidden −0 becomes 0. */
-export function unmark(weights: usize, n: i32): void {
-  for (const stop = weights + floats(n); weights < stop; weights += 4) {
-    store<f32>(weights, abs(load<f32>(weights)));
+/** x·factor in place, but for what is hidden: a factor of NaN must not reach it. */
+export function scaleShown(x: usize, n: i32, factor: f32): void {
+  for (const stop = x + floats(n); x < stop; x += 4) {
+    if (load<i32>(x) != HIDDEN) store<f32>(x, factor * load<f32>(x));
   }
 }
 

@@ -32,17 +32,17 @@ export function erfClamp4(x: v128): v128 {
 // @ts-ignore: decorator
 @inline
 export function erfNumerator4(z: v128): v128 {
-  let p = madd4(z, f32x4.splat(0.002339161466807127), f32x4.splat(0.0291731059551239));
-  p = madd4(p, z, f32x4.splat(0.27033722400665283));
-  return madd4(p, z, f32x4.splat(1.0006434917449951));
+  let p = madd4(z, f32x4.splat(0.0023169196), f32x4.splat(0.028895678));
+  p = madd4(p, z, f32x4.splat(0.26776648));
+  return madd4(p, z, f32x4.splat(0.9911275));
 }
 
 /** d from z = x². */
 // @ts-ignore: decorator
 @inline
 export function erfDenominator4(z: v128): v128 {
-  let d = madd4(z, f32x4.splat(0.00018247414845973253), f32x4.splat(0.011082656681537628));
-  d = madd4(d, z, f32x4.splat(0.08708275109529495));
-  d = madd4(d, z, f32x4.splat(0.5058080554008484));
-  return madd4(d, z, f32x4.splat(1.7735943794250488));
+  let d = madd4(z, f32x4.splat(0.00018073866), f32x4.splat(0.01097728));
+  d = madd4(d, z, f32x4.splat(0.086254716));
+  d = madd4(d, z, f32x4.splat(0.5009979));
+  return madd4(d, z, f32x4.splat(1.7567277));
 }

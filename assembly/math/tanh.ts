@@ -31,15 +31,15 @@ export function tanhClamp4(x: v128): v128 {
 // @ts-ignore: decorator
 @inline
 export function tanhNumerator4(z: v128): v128 {
-  const p = madd4(z, f32x4.splat(9.652029257267714e-5), f32x4.splat(0.025186831131577492));
-  return madd4(p, z, f32x4.splat(0.8462108373641968));
+  const p = madd4(z, f32x4.splat(9.652029e-05), f32x4.splat(0.025186831));
+  return madd4(p, z, f32x4.splat(0.84621084));
 }
 
 /** d from z = x². */
 // @ts-ignore: decorator
 @inline
 export function tanhDenominator4(z: v128): v128 {
-  let d = madd4(z, f32x4.splat(2.0737900285894284e-6), f32x4.splat(0.0020403284579515457));
-  d = madd4(d, z, f32x4.splat(0.19140875339508057));
-  return madd4(d, z, f32x4.splat(1.6924216747283936));
+  let d = madd4(z, f32x4.splat(2.07379e-06), f32x4.splat(0.0020403285));
+  d = madd4(d, z, f32x4.splat(0.19140875));
+  return madd4(d, z, f32x4.splat(1.6924217));
 }

@@ -19,18 +19,30 @@ export function loadPart(x: usize, stop: usize, neutral: v128): v128 {
   return v;
 }
 
-/** The largest element of a row; −∞ for an empty row, NaN when one is there. */
+/**
+ * The largest element of a row; −∞ for an empty row, NaN when one is there. NaN is looked for beside
+ * the maximum: f32x4.max, which passes it on, is eight instructions in V8, pmax is one.
+ */
 export function rowMax(x: usize, n: i32): f32 {
   const stop = x + ((<usize>n) << 2);
   const low = f32x4.splat(-Infinity);
   let a = low;
   let b = low;
+  let numbers = i32x4.splat(-1);
   for (; x + 32 <= stop; x += 32) {
-    a = f32x4.max(a, v128.load(x));
-    b = f32x4.max(b, v128.load(x, 16));
+    const left = v128.load(x);
+    const right = v128.load(x, 16);
+    a = f32x4.pmax(a, left);
+    b = f32x4.pmax(b, right);
+    numbers = v128.and(numbers, v128.and(f32x4.eq(left, left), f32x4.eq(right, right)));
   }
-  for (; x < stop; x += 16) a = f32x4.max(a, loadPart(x, stop, low));
-  a = f32x4.max(a, b);
+  for (; x < stop; x += 16) {
+    const part = loadPart(x, stop, low);
+    a = f32x4.pmax(a, part);
+    numbers = v128.and(numbers, f32x4.eq(part, part));
+  }
+  if (!i32x4.all_true(numbers)) return NaN;
+  a = f32x4.pmax(a, b);
   const c = max<f32>(f32x4.extract_lane(a, 0), f32x4.extract_lane(a, 1));
   const d = max<f32>(f32x4.extract_lane(a, 2), f32x4.extract_lane(a, 3));
   return max<f32>(c, d);

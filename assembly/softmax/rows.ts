@@ -1,42 +1,11 @@
 import { expNegative4 } from "../math/exp";
+import { expRow } from "../math/exp-row";
 import { loadPart, rowSum, STRIDE, sumAll } from "../reduce/rows";
-
-/** Stores the lanes of v that lie before `stop`. */
-// @ts-ignore: decorator
-@inline
-function storePart(y: usize, stop: usize, v: v128): void {
-  if (y + 16 <= stop) {
-    v128.store(y, v);
-    return;
-  }
-  if (y < stop) v128.store32_lane(y, v, 0);
-  if (y + 4 < stop) v128.store32_lane(y + 4, v, 1);
-  if (y + 8 < stop) v128.store32_lane(y + 8, v, 2);
-}
 
 /** y = e^(x − shift) over a row, and its sum, element j in accumulator j mod 32. y may be x. */
 export function rowExp(y: usize, x: usize, n: i32, shift: f32): f32 {
-  const stop = y + ((<usize>n) << 2);
-  const s = f32x4.splat(shift);
-  // 1. the exponentials, four vectors side by side to hide their latency
-  const toX = x - y;
-  let at = y;
-  for (; at + 64 <= stop; at += 64) {
-    const a = expNegative4(f32x4.sub(v128.load(at + toX), s));
-    const b = expNegative4(f32x4.sub(v128.load(at + toX, 16), s));
-    const c = expNegative4(f32x4.sub(v128.load(at + toX, 32), s));
-    const d = expNegative4(f32x4.sub(v128.load(at + toX, 48), s));
-    v128.store(at, a);
-    v128.store(at, b, 16);
-    v128.store(at, c, 32);
-    v128.store(at, d, 48);
-  }
-  for (; at < stop; at += 16) {
-    const part = expNegative4(f32x4.sub(loadPart(at + toX, stop + toX, s), s));
-    storePart(at, stop, part);
-  }
-  // 2. their sum, from the cache
-  return rowSum(y, n);
+  expRow(y, x, n, shift);
+  return rowSum(y, n); // from the cache
 }
 
 /** y = y·factor over a row. */

@@ -1,11 +1,11 @@
-import asc from "assemblyscript/asc";
-
 /**
  * Compiles one AssemblyScript text as the kernels are compiled, with a memory of its own.
  *
  * @throws it does not compile
  */
 export async function compileAssembly(source: string): Promise<WebAssembly.Module> {
+  // Only here: the compiler takes seconds to load, and most processes do without it.
+  const { default: asc } = await import("assemblyscript/asc");
   const written: Uint8Array<ArrayBuffer>[] = [];
   const { error, stderr } = await asc.main(
     [

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import type { Answer, Question } from "./engine.js";
 
 /** Milliseconds that an engine may take for one answer. */
-const PATIENCE = 120_000;
+const PATIENCE = 300_000;
 
 export type EngineName = "heed" | "limit" | PeerName;
 export type PeerName = (typeof PEERS)[number];

@@ -1,5 +1,5 @@
 import stringWidth from "string-width";
-import type { Translation } from "../tasks/translate.js";
+import type { Aligned } from "../tasks/translation.js";
 import { printable } from "./printable.js";
 
 /** Shades for weights from 0 to 1, a fifth each. */
@@ -7,54 +7,67 @@ const SHADES = [" ·", "░░", "▒▒", "▓▓", "██"] as const;
 /** Longer words are cut in the grid: columns of the terminal. */
 const MOST = 14;
 const DEFAULT_WIDTH = 80;
+const GAP = "  ";
 
 /**
  * The alignment as text: a row a target word, a column a source word, darker where the decoder
- * looked more. Sources wider than the terminal are shown in bands, one below the other.
+ * looked more. A source wider than the terminal is shown in bands, one below the other, each with
+ * the rows that look there.
  */
 export function alignmentGrid(
-  { source, target, alignment }: Pick<Translation, "source" | "target" | "alignment">,
-  stream: { readonly columns?: number },
+  { source, target, alignment }: Pick<Aligned, "source" | "target" | "alignment">,
+  width = DEFAULT_WIDTH,
 ): string {
-  const width = stream.columns || DEFAULT_WIDTH;
   const sources = source.words.map(cut);
   const targets = target.words.map(cut);
   const margin = Math.max(0, ...targets.map((word) => stringWidth(word)));
   const widths = sources.map((word) => Math.max(2, stringWidth(word)));
+  const bands = bandsOf(widths, width - margin);
 
-  return bands(widths, width - margin)
-    .map(([from, to]) => {
+  return bands
+    .map(({ from, to }) => {
       const line = (label: string, cells: readonly string[]): string =>
-        [pad(label, margin), ...cells].join("  ").trimEnd();
-      const header = line(
-        "",
-        sources.slice(from, to).map((word, index) => pad(word, widths[from + index] as number)),
+        [pad(label, margin), ...cells].join(GAP).trimEnd();
+      const rows = alignment.flatMap((weights, row) =>
+        bands.length === 1 || looksAt(weights, from, to)
+          ? [
+              line(
+                targets[row] as string,
+                widths
+                  .slice(from, to)
+                  .map((cell, i) => centre(shade(weights[from + i] ?? 0), cell)),
+              ),
+            ]
+          : [],
       );
-      const rows = targets.map((word, row) =>
-        line(
-          word,
-          widths
-            .slice(from, to)
-            .map((cell, index) => centre(shade(alignment[row]?.[from + index] ?? 0), cell)),
-        ),
-      );
-      return [header, ...rows].join("\n");
+      const header = sources
+        .slice(from, to)
+        .map((word, i) => pad(word, widths[from + i] as number));
+      return [line("", header), ...rows].join("\n");
     })
     .join("\n\n");
 }
 
-/** Columns [from, to) that fit side by side; at least one a band. */
-function bands(widths: readonly number[], room: number): [from: number, to: number][] {
-  const found: [number, number][] = [];
-  for (let from = 0; from < widths.length; ) {
-    let to = from + 1;
-    let used = (widths[from] as number) + 2;
-    for (; to < widths.length && used + (widths[to] as number) + 2 <= room; to++)
-      used += (widths[to] as number) + 2;
-    found.push([from, to]);
-    from = to;
-  }
-  return found;
+/** Ranges of columns that fit side by side; at least one a band. */
+function bandsOf(widths: readonly number[], room: number): { from: number; to: number }[] {
+  const bands: { from: number; to: number }[] = [];
+  let used = Infinity;
+  widths.forEach((width, column) => {
+    used += GAP.length + width;
+    const last = bands.at(-1);
+    if (last && used <= room) last.to = column + 1;
+    else {
+      bands.push({ from: column, to: column + 1 });
+      used = GAP.length + width;
+    }
+  });
+  return bands;
+}
+
+/** Is there a shade among the columns [from, to), or the darkest of the row? */
+function looksAt(weights: Float32Array, from: number, to: number): boolean {
+  const most = Math.max(...weights.subarray(from, to));
+  return most >= 1 / SHADES.length || most === Math.max(...weights);
 }
 
 function shade(weight: number): string {

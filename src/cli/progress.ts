@@ -19,22 +19,22 @@ export class Progress {
   }
 
   training(event: TrainingEvent): void {
-    const { kind, epoch, batch, batches, step, loss, validation } = event;
+    const { epoch, batch, batches, step, loss, validation } = event;
     this.#first ??= step - 1;
-    const seconds = (performance.now() - this.#started) / 1000;
-    const pace = ((1000 * seconds) / (step - this.#first)).toFixed(0);
-    if (kind === "validated") {
+    const now = performance.now();
+    const spent = now - this.#started;
+    const skipped = event.skipped > 0 ? `, ${event.skipped} steps skipped (not finite)` : "";
+    if (event.kind === "validated") {
+      const best = event.best ? " (best so far)" : "";
       this.line(
-        `epoch ${epoch + 1}: loss ${loss.toFixed(4)}, validation ${validation?.toFixed(4)}${
-          event.best ? " (best so far)" : ""
-        }, ${(seconds / 60).toFixed(1)} min`,
+        `epoch ${epoch + 1}: loss ${loss.toFixed(4)}, validation ${validation?.toFixed(4)}${best}, ${(spent / 60_000).toFixed(1)} min${skipped}`,
       );
       return;
     }
-    const now = performance.now();
     if (now - this.#shown < (this.#stream.isTTY ? EVERY.terminal : EVERY.log)) return;
     this.#shown = now;
-    const text = `epoch ${epoch + 1}  ${batch}/${batches}  loss ${loss.toFixed(4)}  ${pace} ms a step`;
+    const pace = (spent / (step - this.#first)).toFixed(0);
+    const text = `epoch ${epoch + 1}, ${batch} of ${batches}: loss ${loss.toFixed(4)}, ${pace} ms a step${skipped}`;
     this.#stream.write(this.#stream.isTTY ? `\r\x1b[K${text}` : `${text}\n`);
   }
 }

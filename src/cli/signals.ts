@@ -1,8 +1,12 @@
-/** A signal that Ctrl-C (or a polite kill) aborts; a second Ctrl-C ends the process at once. */
-export function interruptible(): { signal: AbortSignal; release(): void } {
+/**
+ * A signal that Ctrl-C (or a polite kill) aborts; a second Ctrl-C ends the process at once.
+ *
+ * @param notice  told on the first
+ */
+export function interruptible(notice = ""): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const abort = (): void => {
-    process.stderr.write("\nstopping after this step; once more to stop at once\n");
+    if (notice) process.stderr.write(`\n${notice}\n`);
     controller.abort(new Error("interrupted"));
     release();
   };

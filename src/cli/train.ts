@@ -1,22 +1,24 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { gunzipSync } from "node:zlib";
-import { HeedError } from "../errors.js";
-import type { Heed } from "../heed.js";
+import { FormatError, HeedError } from "../errors.js";
 import { parseCheckpoint, serializeCheckpoint } from "../io/checkpoint.js";
 import { writeModelFolder } from "../io/save.js";
-import { idOf, loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
-import { packWeights } from "../io/weights.js";
+import { idOf, loadTokenizer } from "../io/tokenizer.js";
+import { packWeights, type Storage } from "../io/weights.js";
 import type { Seq2SeqConfig } from "../models/seq2seq.js";
 import type { Module } from "../nn/module.js";
-import { readFile as readWhole, replaceFile } from "../platform/node-files.js";
-import { type TokenPair, trainTranslation } from "../tasks/translation-training.js";
+import { init } from "../node.js";
+import { readFile, replaceFile } from "../platform/node-files.js";
+import { trainTranslation } from "../tasks/translation-training.js";
+import type { TrainingState } from "../train/trainer.js";
+import { readPairs } from "./pairs.js";
 import { Progress } from "./progress.js";
+import { shippedModel } from "./shipped-model.js";
 
-export interface TrainTranslateOptions {
+export interface TrainOptions {
   readonly data: string;
   readonly out: string;
-  readonly tokenizer: string;
+  readonly tokenizer?: string;
   readonly epochs: number;
   readonly batch: number;
   readonly rate: number;
@@ -29,30 +31,36 @@ export interface TrainTranslateOptions {
   readonly forcing: number;
   readonly seed: number;
   readonly patience: number;
-  readonly limit: number;
+  readonly limit?: number;
+  readonly storage: Storage;
+  readonly threads?: number;
 }
 
-/** Sentences longer than this are left out of training: tokens. */
-const MOST_TOKENS = 60;
-const CHECKPOINT = "checkpoint.safetensors";
+const LARGEST = 2 ** 31;
+/** Steps over which the rate rises. */
+const WARMUP = 400;
+/** Milliseconds. */
+const CHECKPOINT_EVERY = 300_000;
 
 /**
- * `heed train translate`: trains on DIR/train.tsv.gz (or train.tsv), chooses on DIR/dev.tsv, and
- * writes a model folder to OUT whenever validation improves. Goes on from OUT/checkpoint.safetensors.
+ * `heed train translate`: learns from DATA/train.tsv, chooses by DATA/dev.tsv, and writes a model
+ * folder to OUT whenever validation improves. Goes on from OUT/checkpoint.safetensors.
  */
-export async function trainTranslate(
-  heed: Heed,
-  options: TrainTranslateOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const { data, out } = options;
-  await mkdir(out, { recursive: true });
-  const tokenizerBytes = await readFile(options.tokenizer);
-  const tokenizer = loadTokenizer(tokenizerBytes);
+export async function trainCommand(options: TrainOptions, signal: AbortSignal): Promise<void> {
+  const { data, out, batch, epochs, patience, rate, seed, smoothing, storage } = options;
   const progress = new Progress(process.stderr);
+  const tokenizerFile = options.tokenizer ?? join(shippedModel(), "tokenizer.json");
+  const tokenizerBytes = await readFile(tokenizerFile, LARGEST);
+  if (!tokenizerBytes)
+    throw new HeedError(`train: there must be a tokenizer at ${tokenizerFile}, got no such file`);
+  const tokenizer = loadTokenizer(tokenizerBytes, tokenizerFile);
+  await mkdir(out, { recursive: true });
+  const checkpoint = join(out, "checkpoint.safetensors");
+  const resume = await readCheckpoint(checkpoint);
 
-  const pairs = tokenize(await readPairs(data, "train"), tokenizer).slice(0, options.limit);
-  const validation = tokenize(await readPairs(data, "dev"), tokenizer);
+  const { limit = Infinity } = options;
+  const pairs = await readPairs(data, "train", tokenizer, { limit, signal });
+  const validation = await readPairs(data, "dev", tokenizer, { signal });
   const config: Seq2SeqConfig = {
     sourceVocab: tokenizer.vocabSize,
     targetVocab: tokenizer.vocabSize,
@@ -63,80 +71,66 @@ export async function trainTranslate(
     bidirectional: !options.unidirectional,
     padding: idOf(tokenizer, "<pad>"),
   };
-  const checkpoint = join(out, CHECKPOINT);
-  const saved = await readWhole(checkpoint, 2 ** 31);
-  const resume = saved ? parseCheckpoint(saved, checkpoint) : null;
-  progress.line(
-    `${pairs.length} pairs, ${validation.length} for validation, ${heed.threads} thread(s)${
-      resume ? `; going on from epoch ${resume.epoch + 1}, batch ${resume.batch}` : ""
-    }`,
-  );
-
-  const save = async (model: Module): Promise<void> => {
-    const weights = new Map(
-      [...model.stateDict()].map(([name, weight]) => [
-        name,
-        { shape: weight.shape, values: weight.read() as Float32Array },
-      ]),
-    );
-    await writeModelFolder((file, bytes) => replaceFile(join(out, file), bytes), {
+  const save = (model: Module): Promise<void> =>
+    writeModelFolder((file, bytes) => replaceFile(join(out, file), bytes), {
       config: { task: "translate", architecture: "Seq2Seq", ...config },
-      tensors: packWeights(weights, "f16"),
+      tensors: packWeights(weightsOf(model), storage),
       tokenizer: tokenizerBytes,
     });
-  };
 
-  await trainTranslation({
-    runtime: heed,
-    config,
-    pairs,
-    validation,
-    epochs: options.epochs,
-    batch: options.batch,
-    rate: options.rate,
-    warmup: 400,
-    weightDecay: 0.01,
-    smoothing: options.smoothing,
-    teacherForcing: options.forcing,
-    seed: options.seed,
-    patience: options.patience,
-    resume,
-    checkpointEvery: 300_000,
-    checkpoint: (state) => replaceFile(checkpoint, serializeCheckpoint(state)),
-    onBest: save,
-    onEvent: (event) => progress.training(event),
-    signal,
-  });
-  progress.line(`the best model is in ${out}`);
-}
-
-async function readPairs(folder: string, name: string): Promise<[string, string][]> {
-  const plain = await readWhole(join(folder, `${name}.tsv`), 2 ** 31);
-  const packed = plain ? undefined : await readWhole(join(folder, `${name}.tsv.gz`), 2 ** 31);
-  const bytes = plain ?? (packed && gunzipSync(packed));
-  if (!bytes)
-    throw new HeedError(
-      `train: ${folder} must hold ${name}.tsv or ${name}.tsv.gz, got neither. Give the folder with --data`,
+  const heed = await init(options.threads ? { threads: options.threads } : {});
+  try {
+    progress.line(
+      `${pairs.length} pairs, ${validation.length} for validation, ${heed.threads} thread(s)${
+        resume ? `; going on after ${resume.step} steps` : ""
+      }`,
     );
-  return new TextDecoder("utf-8", { fatal: true })
-    .decode(bytes)
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line, index) => {
-      const [source, target, ...rest] = line.split("\t");
-      if (source === undefined || target === undefined || rest.length)
-        throw new HeedError(
-          `train: every line of ${name} must be SOURCE<TAB>TARGET, got line ${index + 1}: ${JSON.stringify(line.slice(0, 80))}`,
-        );
-      return [source, target];
+    await trainTranslation({
+      runtime: heed,
+      config,
+      pairs,
+      validation,
+      epochs,
+      batch,
+      rate,
+      warmup: WARMUP,
+      weightDecay: 0.01,
+      smoothing,
+      teacherForcing: options.forcing,
+      seed,
+      patience,
+      resume,
+      checkpointEvery: CHECKPOINT_EVERY,
+      checkpoint: (state) => replaceFile(checkpoint, serializeCheckpoint(state)),
+      onBest: save,
+      onEvent: (event) => progress.training(event),
+      signal,
     });
+    progress.line(`the best model is in ${out}`);
+  } catch (error) {
+    if (error === signal.reason) progress.line("stopped; the same command goes on from here");
+    throw error;
+  } finally {
+    heed.dispose();
+  }
 }
 
-function tokenize(pairs: readonly [string, string][], tokenizer: Tokenizer): TokenPair[] {
-  const start = idOf(tokenizer, "<s>");
-  const end = idOf(tokenizer, "</s>");
-  const framed = (text: string): number[] => [start, ...tokenizer.ids(text), end];
-  return pairs
-    .map(([source, target]) => ({ source: framed(source), target: framed(target) }))
-    .filter(({ source, target }) => Math.max(source.length, target.length) <= MOST_TOKENS);
+async function readCheckpoint(path: string): Promise<TrainingState | null> {
+  const bytes = await readFile(path, LARGEST);
+  if (!bytes) return null;
+  try {
+    return parseCheckpoint(bytes, path);
+  } catch (error) {
+    if (!(error instanceof FormatError)) throw error;
+    throw new FormatError(error.code, `${error.message}. Remove the file to begin anew`);
+  }
+}
+
+function weightsOf(model: Module): Map<string, { shape: readonly number[]; values: Float32Array }> {
+  return new Map(
+    [...model.stateDict()].map(([name, weight]) => [
+      name,
+      { shape: weight.shape, values: weight.read() as Float32Array },
+    ]),
+  );
 }

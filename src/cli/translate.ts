@@ -1,22 +1,25 @@
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { createReadStream } from "node:fs";
+import { addAbortSignal } from "node:stream";
 import { HeedError } from "../errors.js";
 import { init } from "../node.js";
-import type { Translation } from "../tasks/translate.js";
-import { alignmentGrid } from "./grid.js";
+import type { Translator } from "../tasks/translate.js";
+import type { TranslatedSentence, Translation } from "../tasks/translation.js";
+import { linesOf } from "./lines.js";
 import { printable } from "./printable.js";
+import { shippedModel } from "./shipped-model.js";
 
 export interface TranslateCommandOptions {
   readonly file?: string;
   readonly model?: string;
   readonly beam: number;
-  readonly threads?: number;
+  readonly threads: number;
   readonly plain?: boolean;
+  readonly grid?: boolean;
   readonly json?: boolean;
 }
 
-/** Sentences translated side by side; each batch is printed when it is done. */
-const BATCH = 32;
+/** Lines translated together; their translations are printed when all are done. */
+const LOT = 128;
 
 /** `heed translate`: sentences from arguments, a file or standard input; one line of output each. */
 export async function translateCommand(
@@ -24,63 +27,74 @@ export async function translateCommand(
   options: TranslateCommandOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const texts = await readTexts(sentences, options.file);
-  // One sentence is quickest on one thread: its products are too small to share.
-  const heed = await init({ threads: options.threads ?? 1 });
+  const heed = await init({ threads: options.threads });
   try {
     const translator = await heed.load(options.model ?? shippedModel());
-    for (let from = 0; from < texts.length; from += BATCH) {
-      const found = await translator.translateAll(texts.slice(from, from + BATCH), {
-        beam: options.beam,
-        signal,
-      });
-      for (const translation of found) print(translation, options);
-    }
-    translator.dispose();
+    const print = await printer(options);
+    const input = sentences.length > 0 ? [sentences] : readLines(options.file, signal);
+    for await (const lines of input)
+      await translateLines(translator, lines, print, options.beam, signal);
   } finally {
     heed.dispose();
   }
 }
 
-function print(translation: Translation, options: TranslateCommandOptions): void {
+async function translateLines(
+  translator: Translator,
+  lines: readonly string[],
+  print: (translation: Translation) => string,
+  beam: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let from = 0; from < lines.length; from += LOT) {
+    const lot = lines.slice(from, from + LOT);
+    const found = await translator.translateAll(lot, { beam, signal });
+    process.stdout.write(found.map((translation) => `${print(translation)}\n`).join(""));
+  }
+}
+
+/** How a translation is written: as JSON, with its alignment, or as a line of text. */
+async function printer({
+  json,
+  plain,
+  grid,
+}: TranslateCommandOptions): Promise<(translation: Translation) => string> {
   const { stdout } = process;
-  if (options.json) {
-    const { text, score, source, target, attention, alignment } = translation;
-    const rows = (weights: readonly Float32Array[]): number[][] =>
-      weights.map((row) => Array.from(row));
-    stdout.write(
-      `${JSON.stringify({ text, score, source, target, attention: rows(attention), alignment: rows(alignment) })}\n`,
-    );
-    return;
-  }
-  stdout.write(`${printable(translation.text)}\n`);
-  if (!options.plain && stdout.isTTY) stdout.write(`\n${alignmentGrid(translation, stdout)}\n`);
+  if (json) return toJson;
+  if (!grid && (plain || !stdout.isTTY)) return ({ text }) => printable(text);
+  const { alignmentGrid } = await import("./grid.js");
+  return ({ text, sentences }) =>
+    [
+      printable(text),
+      ...sentences.map((sentence) => `\n${alignmentGrid(sentence, stdout.columns)}`),
+      "",
+    ].join("\n");
 }
 
-async function readTexts(sentences: readonly string[], file?: string): Promise<string[]> {
-  if (sentences.length > 0 && file !== undefined)
-    throw new HeedError("translate: sentences come from arguments or from --file, got both");
-  if (sentences.length > 0) return [...sentences];
-  const bytes = file === undefined ? await readStandardInput() : await readFile(file);
-  let text: string;
+function toJson({ text, score, sentences }: Translation): string {
+  return printable(JSON.stringify({ text, score, sentences: sentences.map(sentenceData) }));
+}
+
+/** Weights as plain numbers with the nine digits that tell every f32 apart. */
+function sentenceData({ attention, alignment, ...rest }: TranslatedSentence): object {
+  const rows = (weights: readonly Float32Array[]): number[][] =>
+    weights.map((row) => Array.from(row, (weight) => Number(weight.toPrecision(9))));
+  return { ...rest, attention: rows(attention), alignment: rows(alignment) };
+}
+
+async function* readLines(file: string | undefined, signal: AbortSignal): AsyncGenerator<string[]> {
+  if (file === undefined && process.stdin.isTTY)
+    process.stderr.write("type English sentences, then Ctrl-D\n");
+  const stream = addAbortSignal(
+    signal,
+    file === undefined ? process.stdin : createReadStream(file),
+  );
   try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new HeedError(
-      `translate: ${file ?? "standard input"} must be UTF-8 text, got bytes that are not. Convert it with iconv`,
-    );
+    yield* linesOf(stream, file ?? "standard input");
+  } catch (error) {
+    // The stream has an error of its own for an abort.
+    signal.throwIfAborted();
+    if (!(error instanceof Error && "syscall" in error)) throw error;
+    throw new HeedError(`translate: the sentences must be readable, got ${error.message}`);
   }
-  return text.replace(/\r?\n$/, "").split(/\r?\n/);
-}
-
-async function readStandardInput(): Promise<Uint8Array> {
-  if (process.stdin.isTTY) process.stderr.write("type English sentences, then Ctrl-D\n");
-  const parts: Uint8Array[] = [];
-  for await (const part of process.stdin) parts.push(part as Uint8Array);
-  return Buffer.concat(parts);
-}
-
-/** The model in the package, seen from dist/. */
-function shippedModel(): string {
-  return fileURLToPath(new URL("../models/translate-en-es", import.meta.url));
 }

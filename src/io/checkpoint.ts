@@ -1,16 +1,19 @@
 import { FormatError } from "../errors.js";
 import type { TrainingState } from "../train/trainer.js";
-import { integer, nullable, readFields, real } from "./fields.js";
+import { integer, nullable, optional, readFields, real, text } from "./fields.js";
 import { parseSafetensors, serializeSafetensors, type TensorData } from "./safetensors.js";
 import { parseJson } from "./strict-json.js";
 import { toFloat32 } from "./weights.js";
 
 const COUNT = integer(0, Number.MAX_SAFE_INTEGER);
 const FIELDS = {
+  about: optional(text(0, 1000), ""),
   epoch: COUNT,
   batch: COUNT,
   step: COUNT,
+  skipped: optional(COUNT, 0),
   seedState: integer(0, 2 ** 32 - 1),
+  loss: nullable(real(-Number.MAX_VALUE, Number.MAX_VALUE)),
   best: nullable(real(-Number.MAX_VALUE, Number.MAX_VALUE)),
   stale: COUNT,
 } as const;

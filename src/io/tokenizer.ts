@@ -40,6 +40,8 @@ export interface Tokenizer {
   idOf(token: string): number | undefined;
   /** @throws {IndexError} the id is not of this vocabulary */
   tokenOf(id: number): string;
+  /** What a token looks like in a text, white space included. */
+  surfaceOf(id: number): string;
 }
 
 const MAX_TEXT = 2 ** 20;
@@ -104,6 +106,7 @@ export function loadTokenizer(bytes: Uint8Array, fileName = "tokenizer.json"): T
     },
     idOf: (token) => idsByToken.get(token),
     tokenOf,
+    surfaceOf: (id) => surfaceOf(tokenOf(id)),
   };
 }
 

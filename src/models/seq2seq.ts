@@ -103,6 +103,20 @@ export class Seq2Seq extends Module {
     target: Tensor,
     options: ForcingOptions = {},
   ): Seq2SeqPredictions {
+    const parts = this.predictInParts(source, lengths, target, options);
+    for (;;) {
+      const part = parts.next();
+      if (part.done) return part.value;
+    }
+  }
+
+  /** predict() for long work: the event loop may turn wherever it yields. */
+  *predictInParts(
+    source: Tensor,
+    lengths: Tensor,
+    target: Tensor,
+    options: ForcingOptions = {},
+  ): Generator<undefined, Seq2SeqPredictions> {
     expectDType("Seq2Seq", target, "i32", "target");
     expectShape("Seq2Seq", target, [source.shape[0] ?? null, null], "target");
     if ((target.shape[1] as number) < 2)
@@ -113,9 +127,10 @@ export class Seq2Seq extends Module {
     if (!(ratio >= 0 && ratio <= 1))
       throw new RangeError(`Seq2Seq: teacherForcing must lie in 0 … 1, got ${ratio}`);
     const encoded = this.encode(source, lengths);
-    return ratio === 1
-      ? this.#decoder.forced(target, encoded)
-      : this.#decoder.free(target, encoded, ratio, options.seed ?? this.runtime.nextSeed());
+    yield;
+    if (ratio === 1) return yield* this.#decoder.forced(target, encoded);
+    const seed = options.seed ?? this.runtime.nextSeed();
+    return yield* this.#decoder.free(target, encoded, ratio, seed);
   }
 
   /**
@@ -218,7 +233,10 @@ class Decoder extends Module {
   }
 
   /** Every step is fed the true token: the output layer is one product over all steps. */
-  forced(target: Tensor, { source, state }: EncodedSource): Seq2SeqPredictions {
+  *forced(
+    target: Tensor,
+    { source, state }: EncodedSource,
+  ): Generator<undefined, Seq2SeqPredictions> {
     const [batch, steps] = target.shape as [number, number];
     const ids = slice(target, 1, 0, steps - 1);
     const embedded = this.#dropout.forward(this.#embedding.forward(ids));
@@ -232,13 +250,19 @@ class Decoder extends Module {
       features.push(reshape(step.features, [batch, 1, step.features.shape[1] as number]));
       weights.push(step.weights);
       before = step.state;
+      yield;
     }
     const logits = this.#output.forward(concat(features, 1));
     return { logits, weights: concat(weights, 1) };
   }
 
   /** Each step is fed the true token with probability `ratio`, the same for the whole batch. */
-  free(target: Tensor, encoded: EncodedSource, ratio: number, seed: number): Seq2SeqPredictions {
+  *free(
+    target: Tensor,
+    encoded: EncodedSource,
+    ratio: number,
+    seed: number,
+  ): Generator<undefined, Seq2SeqPredictions> {
     const { runtime } = this;
     const [batch, steps] = target.shape as [number, number];
     const truth = target.read();
@@ -257,6 +281,7 @@ class Decoder extends Module {
       weights.push(step.weights);
       before = step.state;
       ids = mix32((mix32(t) + seed) >>> 0) / 2 ** 32 < ratio ? column(t) : argmax(step.logits);
+      yield;
     }
     return { logits: concat(logits, 1), weights: concat(weights, 1) };
   }

@@ -42,10 +42,10 @@ export interface LstmLayerResult {
 
 const WHO = "lstmLayer";
 /**
- * Rows whose inputs are projected together: eight blocks of gemm. Their inputs and gates stay in
+ * Rows whose inputs are projected together: sixteen blocks of gemm. Their inputs and gates stay in
  * the second cache, and inference needs no memory for the gates of a whole sequence.
  */
-const CHUNK_ROWS = 320;
+const CHUNK_ROWS = 640;
 
 /** What backward reads: rows in packed order, and the states of all steps behind the initial ones. */
 interface Saved {

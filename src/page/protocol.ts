@@ -5,7 +5,7 @@
 import * as errors from "../errors.js";
 import type { HeedOptions, ModelLocation } from "../heed.js";
 import type { RuntimeInfo } from "../runtime/runtime.js";
-import type { Translation } from "../tasks/translate.js";
+import type { TranslatedSentence } from "../tasks/translation.js";
 
 /** Options that can be posted: no functions. */
 export type PageOptions = Pick<
@@ -31,7 +31,8 @@ export interface Calls {
       readonly beam: number | undefined;
       readonly lengthPenalty: number | undefined;
     };
-    answer: Translation[];
+    /** The sentences of each text. */
+    answer: (readonly TranslatedSentence[])[];
   };
 }
 

@@ -58,7 +58,7 @@ function agree(
   ];
   for (const [weight, shape] of told) {
     const came = weights.get(weight)?.shape;
-    if (!came || came.length !== 2 || came.some((length, axis) => length !== shape[axis]))
+    if (came?.length !== 2 || came.some((length, axis) => length !== shape[axis]))
       throw new FormatError(
         "CONFIG_WEIGHTS",
         `${name}: "${weight}" must be [${shape.join(", ")}] as config.json says, got ${

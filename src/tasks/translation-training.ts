@@ -1,12 +1,19 @@
+import { HeedError } from "../errors.js";
 import { Seq2Seq, type Seq2SeqConfig } from "../models/seq2seq.js";
 import type { Module } from "../nn/module.js";
 import { noGrad } from "../ops/tape.js";
 import { AdamW } from "../optim/adam-w.js";
-import type { Runtime } from "../runtime/runtime.js";
+import { mix32, type Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { batchesByLength, padRows } from "../train/batches.js";
-import { type TrainingEvent, type TrainingState, train } from "../train/trainer.js";
+import {
+  type LossInParts,
+  lossOf,
+  type TrainingEvent,
+  type TrainingState,
+  train,
+} from "../train/trainer.js";
 
 /** A sentence and its translation as token ids, start and end included. */
 export interface TokenPair {
@@ -41,38 +48,44 @@ export interface TranslationTraining {
 /**
  * Trains the translator: AdamW, batches by length, teacher forcing, early stopping.
  *
- * @returns the best validation loss, nats a token, is told through onBest; the model is disposed
+ * The best weights so far are told through onBest; the model is disposed at the end.
+ *
+ * @throws {HeedError} there is nothing to train or to validate on
+ * @throws {StateError} the state to go on from is of another run
+ * @throws the signal's reason, after a checkpoint was kept
  */
 export async function trainTranslation(training: TranslationTraining): Promise<void> {
-  const { runtime, config, pairs, seed } = training;
+  const { runtime, config, pairs, validation, batch, seed } = training;
+  for (const [name, { length }] of Object.entries({ pairs, validation }))
+    if (length === 0)
+      throw new HeedError(`train: there must be ${name} to learn from and to choose by, got none`);
   runtime.seed(seed);
   const model = new Seq2Seq(runtime, config);
   const optimizer = new AdamW(model.parameters().values(), {
     rate: training.rate,
     weightDecay: training.weightDecay,
   });
-  const lengths = pairs.map(({ source, target }) => target.length * 4 + source.length);
+  const lengths = pairs.map(sortKey);
   try {
     await train<number[]>({
       model,
       optimizer,
       epochs: training.epochs,
-      batches: (epoch) => batchesByLength(lengths, training.batch, seed + epoch, 4),
-      loss: (batch) => {
-        const rows = batch.map((index) => pairs[index] as TokenPair);
-        const { source, sourceLengths, target } = asTensors(runtime, rows, config.padding);
-        const { logits } = model.predict(source, sourceLengths, target, {
-          teacherForcing: training.teacherForcing,
-        });
-        return model.loss(logits, target, training.smoothing);
-      },
+      batches: (epoch) => batchesByLength(lengths, batch, seed + epoch, 4),
+      loss: (indices) =>
+        lossInParts(
+          model,
+          indices.map((index) => pairs[index] as TokenPair),
+          training,
+        ),
       rate: (step, total) => warmedLine(step, total, training.warmup) * training.rate,
-      validate: (signal) => validationLoss(model, training.validation, signal),
+      validate: (signal) => validationLoss(model, validation, signal),
       patience: training.patience,
+      about: `${pairs.length} pairs (${fingerprint(pairs)}) in batches of ${batch} by seed ${seed}`,
       resume: training.resume,
       checkpoint: training.checkpoint,
       checkpointEvery: training.checkpointEvery,
-      onBest: (validation) => training.onBest(model, validation),
+      onBest: (loss) => training.onBest(model, loss),
       onEvent: training.onEvent,
       ...(training.signal && { signal: training.signal }),
     });
@@ -88,26 +101,53 @@ async function validationLoss(
   pairs: readonly TokenPair[],
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const { runtime, config } = model;
-  const lengths = pairs.map(({ source, target }) => target.length * 4 + source.length);
+  const { runtime } = model;
   let total = 0;
   let tokens = 0;
-  for (const batch of batchesByLength(lengths, 64, 0)) {
+  for (const batch of batchesByLength(pairs.map(sortKey), 64, 0)) {
     const rows = batch.map((index) => pairs[index] as TokenPair);
     const count = rows.reduce((sum, { target }) => sum + target.length - 1, 0);
-    total +=
-      count *
-      runtime.scope(() =>
-        noGrad(runtime, () => {
-          const { source, sourceLengths, target } = asTensors(runtime, rows, config.padding);
-          return model.loss(model.predict(source, sourceLengths, target).logits, target).item();
-        }),
+    const scope = runtime.openScope();
+    try {
+      const loss = await lossOf(
+        () => lossInParts(model, rows, { smoothing: 0, teacherForcing: 1 }),
+        (part) => scope.run(() => noGrad(runtime, part)),
+        signal,
       );
+      total += count * loss.item();
+    } finally {
+      scope.close();
+    }
     tokens += count;
-    await new Promise<void>((resolve) => setTimeout(resolve));
-    signal?.throwIfAborted();
   }
   return total / tokens;
+}
+
+function* lossInParts(
+  model: Seq2Seq,
+  rows: readonly TokenPair[],
+  { smoothing, teacherForcing }: Pick<TranslationTraining, "smoothing" | "teacherForcing">,
+): LossInParts {
+  const { source, sourceLengths, target } = asTensors(model.runtime, rows, model.config.padding);
+  const { logits } = yield* model.predictInParts(source, sourceLengths, target, { teacherForcing });
+  yield;
+  return model.loss(logits, target, smoothing);
+}
+
+/** Batches are of like target length, and of like source length among those. */
+function sortKey({ source, target }: TokenPair): number {
+  return target.length * 4 + source.length;
+}
+
+/** Eight digits that differ for other sentences and for another tokenizer. */
+function fingerprint(pairs: readonly TokenPair[]): string {
+  let hash = 0;
+  for (const { source, target } of pairs)
+    for (const ids of [source, target]) {
+      hash = mix32(hash ^ ids.length);
+      for (const id of ids) hash = mix32(hash ^ id);
+    }
+  return hash.toString(16).padStart(8, "0");
 }
 
 function asTensors(

@@ -1,20 +1,30 @@
-import { HeedError } from "../errors.js";
+import { StateError } from "../errors.js";
 import type { Module } from "../nn/module.js";
 import { BackwardPass } from "../ops/tape.js";
-import type { AdamW } from "../optim/adam-w.js";
 import { clipGradientNorm } from "../optim/clip.js";
-import type { Tensor } from "../tensor/tensor.js";
+import type { Optimizer } from "../optim/optimizer.js";
+import { turn, turnIsDue } from "../runtime/event-loop.js";
+import { showShape } from "../tensor/check.js";
+import { Tensor } from "../tensor/tensor.js";
 
-/** Milliseconds of work between two turns of the event loop, so that aborts and workers are heard. */
-const SLICE = 40;
+/** What the names of weights and of optimiser moments begin with in a state. */
+const MODEL = "model.";
+const OPTIMIZER = "optimizer.";
+const ADVICE = "Train with the options and data of that run, or begin anew in an empty folder";
 
 /** All that a training run is, as plain values: written to disk, read back, it goes on to the same bits. */
 export interface TrainingState {
+  /** What the run was about: see TrainingOptions. Empty when it was not said. */
+  readonly about: string;
   readonly epoch: number;
   /** Batches of this epoch that are done. */
   readonly batch: number;
   readonly step: number;
+  /** Steps among them that changed nothing, because their loss or a gradient was not finite. */
+  readonly skipped: number;
   readonly seedState: number;
+  /** Running mean over recent steps. */
+  readonly loss: number | null;
   /** Validation loss of the best weights so far. */
   readonly best: number | null;
   /** Validations since then. */
@@ -23,24 +33,28 @@ export interface TrainingState {
 }
 
 export interface TrainingEvent {
-  readonly kind: "step" | "validated" | "checkpoint";
+  readonly kind: "step" | "validated";
   readonly epoch: number;
   readonly batch: number;
   readonly batches: number;
   readonly step: number;
-  /** Running mean over recent steps. */
+  readonly skipped: number;
+  /** Running mean over recent steps; NaN until one had a finite loss. */
   readonly loss: number;
   readonly validation: number | null;
   readonly best: boolean;
 }
 
+/** A loss worked out in parts: the event loop may turn wherever it yields. */
+export type LossInParts = Generator<undefined, Tensor>;
+
 export interface TrainingOptions<Batch> {
   readonly model: Module;
-  readonly optimizer: AdamW;
+  readonly optimizer: Optimizer;
   readonly epochs: number;
   /** The batches of an epoch; must depend on the epoch only, so that a resumed run sees the same. */
   batches(epoch: number): readonly Batch[];
-  loss(batch: Batch): Tensor;
+  loss(batch: Batch): Tensor | LossInParts;
   /** The rate of a step; constant when absent. */
   rate?(step: number, totalSteps: number): number;
   /** Largest global norm of the gradients; default 1. */
@@ -49,6 +63,8 @@ export interface TrainingOptions<Batch> {
   validate?(signal: AbortSignal | undefined): Promise<number>;
   /** Epochs without a better validation loss before training stops. */
   readonly patience?: number;
+  /** What the batches depend on, in words: a resumed run must say the same. */
+  readonly about?: string;
   /** Where to go on. */
   readonly resume?: TrainingState | null;
   /** Keeps a state; called after every epoch, on abort, and every `checkpointEvery` ms. */
@@ -65,9 +81,10 @@ export interface TrainingOptions<Batch> {
  * Trains until the epochs are done, validation stops improving, or the signal aborts.
  *
  * A checkpoint holds weights, optimiser moments and the place in the run: a resumed run gives the
- * same bits as an unbroken one.
+ * same bits as an unbroken one. A step whose loss or gradient is not finite is left out and counted.
  *
  * @returns the last validation loss, or the running loss without validation
+ * @throws {StateError} the state to go on from is of another run
  * @throws the signal's reason, after a checkpoint was kept
  */
 export async function train<Batch>(options: TrainingOptions<Batch>): Promise<number> {
@@ -89,31 +106,22 @@ class Run<Batch> {
   #epoch = 0;
   #batch = 0;
   #step = 0;
+  #skipped = 0;
+  /** Of the last whole step: one that is broken off has drawn from the sequence already. */
+  #seedState: number;
   #best: number | null = null;
   #stale = 0;
   #loss = Number.NaN;
   #kept = performance.now();
-  #turn = performance.now();
 
   constructor(options: TrainingOptions<Batch>) {
     this.#options = options;
-    const { resume, model, optimizer } = options;
-    if (!resume) return;
-    this.#epoch = resume.epoch;
-    this.#batch = resume.batch;
-    this.#step = resume.step;
-    this.#best = resume.best;
-    this.#stale = resume.stale;
-    model.runtime.seed(resume.seedState);
-    for (const [name, weight] of model.stateDict()) {
-      const values = resume.tensors.get(`model.${name}`);
-      if (!values)
-        throw new HeedError(
-          `train: the checkpoint must hold "model.${name}", got none. Start anew`,
-        );
-      weight.write(values);
+    const { runtime } = options.model;
+    if (options.resume) {
+      this.#restore(options.resume);
+      runtime.seed(options.resume.seedState);
     }
-    optimizer.loadState(under("optimizer.", resume.tensors));
+    this.#seedState = runtime.seedState;
   }
 
   async epochs(): Promise<number> {
@@ -121,13 +129,12 @@ class Run<Batch> {
     let result = this.#loss;
     while (this.#epoch < epochs && this.#stale < patience) {
       const batches = this.#options.batches(this.#epoch);
-      const total = batches.length * epochs;
       while (this.#batch < batches.length) {
-        await this.#train(batches[this.#batch] as Batch, total);
-        this.#batch++;
+        await this.#train(batches[this.#batch] as Batch, batches.length * epochs);
         this.#report("step", batches.length, null, false);
         if (performance.now() - this.#kept > (this.#options.checkpointEvery ?? 300_000))
           await this.checkpoint();
+        await turn(signal);
       }
       result = this.#loss;
       if (validate) {
@@ -144,18 +151,21 @@ class Run<Batch> {
   }
 
   async checkpoint(): Promise<void> {
-    const { model, optimizer, checkpoint } = this.#options;
+    const { model, optimizer, checkpoint, about = "" } = this.#options;
     this.#kept = performance.now();
     if (!checkpoint) return;
     const tensors = new Map<string, Float32Array>();
     for (const [name, weight] of model.stateDict())
-      tensors.set(`model.${name}`, weight.read() as Float32Array);
-    for (const [name, values] of optimizer.state()) tensors.set(`optimizer.${name}`, values);
+      tensors.set(`${MODEL}${name}`, weight.read() as Float32Array);
+    for (const [name, values] of optimizer.state()) tensors.set(`${OPTIMIZER}${name}`, values);
     await checkpoint({
+      about,
       epoch: this.#epoch,
       batch: this.#batch,
       step: this.#step,
-      seedState: model.runtime.seedState,
+      skipped: this.#skipped,
+      seedState: this.#seedState,
+      loss: Number.isFinite(this.#loss) ? this.#loss : null,
       best: this.#best,
       stale: this.#stale,
       tensors,
@@ -164,45 +174,79 @@ class Run<Batch> {
 
   /** One step: forward, backward and update, with a turn of the event loop wherever it may pause. */
   async #train(batch: Batch, totalSteps: number): Promise<void> {
-    const { model, optimizer, rate, clip = 1 } = this.#options;
+    const { model, optimizer, rate, clip = 1, signal } = this.#options;
     const { runtime } = model;
     const scope = runtime.openScope();
     try {
       optimizer.zeroGrad();
-      const loss = scope.run(() => this.#options.loss(batch));
-      const value = scope.run(() => loss.item());
-      const pass = scope.run(() => new BackwardPass(loss));
-      await this.#yield();
-      while (!scope.run(() => pass.run(() => performance.now() - this.#turn < SLICE)))
-        await this.#yield();
-      clipGradientNorm(model.parameters().values(), clip);
+      const loss = await lossOf(
+        () => this.#options.loss(batch),
+        (part) => scope.run(part),
+        signal,
+      );
+      const value = loss.item();
+      if (Number.isFinite(value)) {
+        const pass = scope.run(() => new BackwardPass(loss));
+        while (!scope.run(() => pass.run(() => !turnIsDue()))) await turn(signal);
+        clipGradientNorm(model.parameters().values(), clip);
+      }
+      // From here to the end nothing may break in: the step counts wholly or not at all.
       if (rate) optimizer.rate = rate(this.#step, totalSteps);
-      optimizer.step();
+      if (Number.isFinite(value) && optimizer.step())
+        this.#loss = Number.isNaN(this.#loss) ? value : this.#loss * 0.98 + value * 0.02;
+      else this.#skipped++;
       this.#step++;
-      this.#loss = Number.isNaN(this.#loss) ? value : this.#loss * 0.98 + value * 0.02;
+      this.#batch++;
+      this.#seedState = runtime.seedState;
     } finally {
       scope.close();
     }
-    await this.#yield();
   }
 
   async #judge(validation: number, batches: number): Promise<void> {
-    const better = this.#best === null || validation < this.#best;
+    const better = validation < (this.#best ?? Infinity);
+    if (better) await this.#options.onBest?.(validation);
+    if (better) this.#best = validation;
     this.#stale = better ? 0 : this.#stale + 1;
-    if (better) {
-      this.#best = validation;
-      await this.#options.onBest?.(validation);
-    }
     this.#report("validated", batches, validation, better);
   }
 
-  /** Lets the event loop turn once this slice is used up; aborts are heard here. */
-  async #yield(): Promise<void> {
-    if (performance.now() - this.#turn >= SLICE / 2) {
-      await new Promise<void>((resolve) => setTimeout(resolve));
-      this.#turn = performance.now();
+  /** Takes over another run's state; nothing is changed when it does not fit. */
+  #restore(state: TrainingState): void {
+    const { model, optimizer, about = "" } = this.#options;
+    if (state.about !== "" && about !== "" && state.about !== about)
+      throw new StateError(
+        `train: a checkpoint must be of the same run, got one of ${state.about} for ${about}. ${ADVICE}`,
+      );
+    const weights = [...model.stateDict()];
+    const faults = weights.filter(
+      ([name, { size }]) => state.tensors.get(`${MODEL}${name}`)?.length !== size,
+    );
+    const [fault, ...more] = faults;
+    if (fault) {
+      const [name, weight] = fault;
+      throw new StateError(
+        `train: a checkpoint must be of the same model, got ${state.tensors.get(`${MODEL}${name}`)?.length ?? "no"} values for "${name}" ${showShape(weight.shape)}${
+          more.length ? ` and ${more.length} more that do not fit` : ""
+        }. ${ADVICE}`,
+      );
     }
-    this.#options.signal?.throwIfAborted();
+    optimizer.loadState(
+      new Map(
+        [...state.tensors]
+          .filter(([name]) => name.startsWith(OPTIMIZER))
+          .map(([name, values]) => [name.slice(OPTIMIZER.length), values]),
+      ),
+    );
+    for (const [name, weight] of weights)
+      weight.write(state.tensors.get(`${MODEL}${name}`) as Float32Array);
+    this.#epoch = state.epoch;
+    this.#batch = state.batch;
+    this.#step = state.step;
+    this.#skipped = state.skipped;
+    this.#loss = state.loss ?? Number.NaN;
+    this.#best = state.best;
+    this.#stale = state.stale;
   }
 
   #report(
@@ -217,6 +261,7 @@ class Run<Batch> {
       batch: this.#batch,
       batches,
       step: this.#step,
+      skipped: this.#skipped,
       loss: this.#loss,
       validation,
       best,
@@ -224,13 +269,22 @@ class Run<Batch> {
   }
 }
 
-function under(
-  prefix: string,
-  tensors: ReadonlyMap<string, Float32Array>,
-): Map<string, Float32Array> {
-  return new Map(
-    [...tensors]
-      .filter(([name]) => name.startsWith(prefix))
-      .map(([name, values]) => [name.slice(prefix.length), values]),
-  );
+/**
+ * The loss that `compute` gives, at once or in parts with turns of the event loop between them.
+ *
+ * @param run  runs each part, inside of a scope for example
+ * @throws the signal's reason
+ */
+export async function lossOf(
+  compute: () => Tensor | LossInParts,
+  run: <T>(part: () => T) => T,
+  signal?: AbortSignal,
+): Promise<Tensor> {
+  const found = run(compute);
+  if (found instanceof Tensor) return found;
+  for (;;) {
+    const part = run(() => found.next());
+    if (part.done) return part.value;
+    await turn(signal);
+  }
 }

@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type * as heedOfPage from "../../src/browser.js";
 import { init } from "../../src/node.js";
-import type { Translation } from "../../src/tasks/translate.js";
+import type { Translation } from "../../src/tasks/translation.js";
 import { launchChromium, serve } from "./chromium.js";
 
 const SENTENCES = ["The black cat sleeps.", "Where is the hotel?", "I don't know what to say. 🐈"];
@@ -107,7 +107,10 @@ describe.each([
     expect(seen.partial.length).toBeGreaterThan(3);
     expect(seen.partial.at(-1)).toBe(seen.text);
     expect(seen.aborted).toBe("enough");
-    expect(seen.missing).toMatchObject({ format: true, message: expect.stringMatching(/none of them/) });
+    expect(seen.missing).toMatchObject({
+      format: true,
+      message: expect.stringMatching(/none of them/),
+    });
     expect(seen.after).toBe(seen.text);
     expect(seen.gone).toBe("StateError");
   });

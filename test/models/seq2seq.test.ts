@@ -131,11 +131,12 @@ describe.each(CONFIGS)("Seq2Seq with %s", (_, config) => {
     model.dispose();
   });
 
-  test("holds the same weights after 100 steps of training on one thread, two and three", async () => {
+  test("is trained to the same weights on one thread, two and three", async () => {
+    const steps = config.bidirectional ? 100 : 20;
     const trained = [];
     for (const threads of [1, 2, 3])
       trained.push(
-        await withRuntime({ threads }, (on) => train(make({ ...config, dropout: 0.1 }, on), 100)),
+        await withRuntime({ threads }, (on) => train(make({ ...config, dropout: 0.1 }, on), steps)),
       );
     const [first, ...others] = trained as [
       Map<string, Float32Array>,
@@ -143,7 +144,7 @@ describe.each(CONFIGS)("Seq2Seq with %s", (_, config) => {
     ];
     for (const other of others)
       for (const [name, values] of first)
-        expectSameBits(other.get(name) ?? [], values, `${name} after 100 steps`);
+        expectSameBits(other.get(name) ?? [], values, `${name} after ${steps} steps`);
   });
 });
 

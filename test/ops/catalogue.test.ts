@@ -28,7 +28,7 @@ import { testRuntime } from "../support/runtime.js";
 import type { OpCase } from "./op-case.js";
 
 /** Elements of an input that are moved one by one; a direction through all of them follows. */
-const COORDINATES = 48;
+const COORDINATES = 24;
 /** f32 arithmetic against differences in float64. */
 const GRADIENT_TOLERANCE = 1e-3;
 

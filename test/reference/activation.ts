@@ -30,7 +30,7 @@ export function sigmoid(x: number): number {
 }
 
 export function relu(x: number): number {
-  return x < 0 ? 0 : x;
+  return Math.max(x, 0);
 }
 
 export function geluErf(x: number): number {

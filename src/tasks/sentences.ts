@@ -1,0 +1,98 @@
+import type { Tokenizer, Words } from "../io/tokenizer.js";
+import type { TokenizedText } from "./translation.js";
+
+/** A sentence, or a part of a long one, as the model takes it. */
+export interface Segment {
+  readonly ids: readonly number[];
+  /** Without start and end. */
+  readonly text: TokenizedText;
+}
+
+/**
+ * Sentences end at . ! ? … before white space, closing quotes and brackets included, and at line
+ * breaks; blank ones are dropped. Abbreviations ("Mr. Smith") end one too: nothing is known of them.
+ */
+export function splitSentences(text: string): string[] {
+  return text
+    .split(/(?<=[.!?…]["'»”’)\]]*)\s+|[\r\n]+/u)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== "");
+}
+
+/** The sentences of a text as ids, those longer than `most` tokens cut, between words if possible. */
+export function segmentsOf(text: string, tokenizer: Tokenizer, most: number): Segment[] {
+  return splitSentences(text).flatMap((sentence) => {
+    const { ids, tokens, ...found } = tokenizer.encode(sentence);
+    const { words, wordTexts } = splitPunctuation(found, ids.map(tokenizer.surfaceOf));
+    const segments: Segment[] = [];
+    for (let from = 0; from < ids.length; ) {
+      let to = Math.min(from + most, ids.length);
+      if (to < ids.length && words[to] !== words[from]) while (words[to] === words[to - 1]) to--;
+      const first = words[from] as number;
+      segments.push({
+        ids: ids.slice(from, to),
+        text: {
+          tokens: tokens.slice(from, to),
+          words: wordTexts.slice(first, (words[to - 1] as number) + 1),
+          wordOf: words.slice(from, to).map((word) => word - first),
+        },
+      });
+      from = to;
+    }
+    return segments;
+  });
+}
+
+/** The text of ids that a model made. */
+export function textOf(ids: readonly number[], tokenizer: Tokenizer): TokenizedText {
+  const { words, wordTexts } = splitPunctuation(
+    tokenizer.wordsOf(ids),
+    ids.map(tokenizer.surfaceOf),
+  );
+  return { tokens: ids.map(tokenizer.tokenOf), words: wordTexts, wordOf: words };
+}
+
+/**
+ * Makes the punctuation before and after each word a word of its own, where tokens end there too:
+ * "«Hello!»" has three words. Inside of a word ("don't", "3.5") it stays.
+ *
+ * @param surfaces  what each token looks like in the text
+ */
+export function splitPunctuation({ words, wordTexts }: Words, surfaces: readonly string[]): Words {
+  const split: { words: number[]; wordTexts: string[] } = { words: [], wordTexts: [] };
+  for (let from = 0; from < words.length; ) {
+    const word = words[from] as number;
+    let to = from + 1;
+    while (to < words.length && words[to] === word) to++;
+    const text = wordTexts[word];
+    if (text === undefined) split.words.push(...words.slice(from, to));
+    else
+      for (const part of partsOf(
+        text,
+        surfaces.slice(from, to).map((surface) => surface.trim()),
+      )) {
+        split.words.push(...Array<number>(part.tokens).fill(split.wordTexts.length));
+        split.wordTexts.push(part.text);
+      }
+    from = to;
+  }
+  return split;
+}
+
+/** A word as punctuation, core and punctuation, as far as its tokens say so. */
+function partsOf(text: string, tokens: readonly string[]): { text: string; tokens: number }[] {
+  const isMark = (token: string): boolean => /^\p{P}+$/u.test(token);
+  const first = tokens.findIndex((token) => !isMark(token));
+  const last = tokens.findLastIndex((token) => !isMark(token));
+  const before = tokens.slice(0, Math.max(first, 0)).join("");
+  const after = tokens.slice(last + 1).join("");
+  const core = text.slice(before.length, text.length - after.length);
+  // A tokenizer may write other characters than the text has.
+  if (first < 0 || before + core + after !== text || core === "")
+    return [{ text, tokens: tokens.length }];
+  return [
+    { text: before, tokens: first },
+    { text: core, tokens: last + 1 - first },
+    { text: after, tokens: tokens.length - 1 - last },
+  ].filter((part) => part.tokens > 0);
+}
