@@ -26,7 +26,6 @@ const QUICK: Pace = { warm: 80, burst: 8, budget: 800, leastRounds: 3, mostRound
 const options = readOptions();
 const begun = performance.now();
 const notes: string[] = [];
-build();
 const benches = await wantedBenches();
 const clients = await startEngines();
 const results: BenchResult[] = [];
@@ -38,7 +37,7 @@ for (const client of clients) client.end();
 
 const report: Report = {
   date: new Date().toISOString(),
-  command: `npm run bench${options.given.map((one) => ` ${one}`).join("")}`,
+  command: ["npm run bench", ...(options.given.length ? ["--"] : []), ...options.given].join(" "),
   machine: `${cpus()[0]?.model ?? "unknown processor"}, ${cpus().length} cores`,
   node: process.versions.node,
   versions: Object.fromEntries(
@@ -49,12 +48,11 @@ const report: Report = {
   results,
   notes,
 };
-const folder = fileURLToPath(new URL("results/", import.meta.url));
-mkdirSync(folder, { recursive: true });
-const file = `${folder}${report.date.slice(0, 19).replaceAll(":", "-")}.json`;
-writeFileSync(file, jsonReport(report));
+const file = `results/${report.date.slice(0, 19).replaceAll(":", "-")}.json`;
+mkdirSync(here("results"), { recursive: true });
+writeFileSync(here(file), jsonReport(report));
 if (options.write) writeFileSync(here("../docs/benchmarks.md"), markdownPage(report));
-console.log(`${terminalTable(report)}\n${report.seconds} s; every sample is in ${file}`);
+console.log(`${terminalTable(report)}\n${report.seconds} s; every burst is in bench/${file}`);
 process.exitCode = results.flatMap(wrongResults).length ? 1 : 0;
 
 function readOptions(): {
@@ -64,20 +62,27 @@ function readOptions(): {
   readonly peers: readonly PeerName[];
   readonly given: readonly string[];
 } {
-  const { values } = parseArgs({
-    options: {
-      filter: { type: "string", default: "" },
-      quick: { type: "boolean", default: false },
-      peers: { type: "string", default: PEERS.join(",") },
-      write: { type: "boolean", default: false },
-    },
-  });
+  const values = parsed();
   const names = values.peers.split(",").filter((name) => name !== "none");
   const unknown = names.find((name) => !PEERS.some((peer) => peer === name));
   if (unknown !== undefined) stop(`--peers must be of ${PEERS.join(", ")}, got "${unknown}"`);
   const given = process.argv.slice(2);
   if (values.write && given.length > 1) stop(`--write needs a whole run, got ${given.join(" ")}`);
   return { ...values, peers: PEERS.filter((peer) => names.includes(peer)), given };
+}
+
+function parsed() {
+  const options = {
+    filter: { type: "string", default: "" },
+    quick: { type: "boolean", default: false },
+    peers: { type: "string", default: PEERS.join(",") },
+    write: { type: "boolean", default: false },
+  } as const;
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    return stop(error instanceof Error ? error.message : String(error));
+  }
 }
 
 async function wantedBenches() {
@@ -114,30 +119,12 @@ async function startEngines(): Promise<EngineClient[]> {
   });
 }
 
-/** The kernels, the worker and the command line, where they are missing. */
-function build(): void {
-  const files = ["heed.simd.wasm", "heed.threads.wasm", "worker.node.mjs", "cli.mjs"];
-  if (files.every((file) => existsSync(here(`../dist/${file}`)))) return;
-  process.stderr.write("bench: building dist/\n");
-  for (const what of ["wasm", "js"]) run(["scripts/build.mjs", what], here(".."));
-}
-
 /** The peers, once; their install scripts would only fetch what is not used. */
 function install(): void {
   if (existsSync(here("thirdparty/node_modules"))) return;
   process.stderr.write("bench: installing the peers, once\n");
-  const npm = process.env.npm_execpath;
-  const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-  if (npm) run([npm, ...args], here("thirdparty"));
-  else spawnSync("npm", args, { cwd: here("thirdparty"), stdio: "inherit", shell: true });
-}
-
-function run(args: readonly string[], cwd: string): void {
-  const { status } = spawnSync(process.execPath, args, {
-    cwd,
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  if (status !== 0) stop(`${args.join(" ")} must succeed, but ended with ${status}`);
+  const command = "npm ci --ignore-scripts --no-audit --no-fund";
+  spawnSync(command, { cwd: here("thirdparty"), stdio: "inherit", shell: true });
 }
 
 function here(path: string): string {

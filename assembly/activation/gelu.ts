@@ -1,88 +1,134 @@
-import { erfClamp4, erfDenominator4, erfNumerator4 } from "../math/erf";
+import {
+  ERF_D0,
+  ERF_D1,
+  ERF_D2,
+  ERF_D3,
+  ERF_D4,
+  ERF_END,
+  ERF_P0,
+  ERF_P1,
+  ERF_P2,
+  ERF_P3,
+} from "../math/erf";
 import { expNegative4 } from "../math/exp";
 import { madd4 } from "../math/madd";
-import { tanhClamp4, tanhDenominator4, tanhNumerator4 } from "../math/tanh";
+import {
+  clamp4,
+  cubic4,
+  quadratic4,
+  share4,
+  TANH_D0,
+  TANH_D1,
+  TANH_D2,
+  TANH_D3,
+  TANH_END,
+  TANH_P0,
+  TANH_P1,
+  TANH_P2,
+} from "../math/tanh";
 
 /**
- * Both forms of GELU from the n/d of math/erf.ts and math/tanh.ts: where the function is
- * 2·n·d/(n² + d²), (1 + function)/2 is s²/(s² + r²) with s = d + n and r = d − n. So nothing
- * cancels on the left, where 1 + erf would lose its digits.
+ * Both forms of GELU from the n/d of math/erf.ts and math/tanh.ts, as share4: so nothing cancels on
+ * the left, where 1 + erf would lose its digits. The words that end in With take their constants,
+ * for loops that hold them (math/held.ts).
  */
 
-/** (1 + erf(x/√2))/2, the normal distribution function, 0 below −5.5. */
-// @ts-ignore: decorator
-@inline
-function normal4(x: v128): v128 {
-  const c = erfClamp4(f32x4.mul(x, f32x4.splat(0.70710678)));
-  const z = f32x4.mul(c, c);
-  const p = share4(f32x4.mul(c, erfNumerator4(z)), erfDenominator4(z));
-  return v128.andnot(p, f32x4.lt(x, f32x4.splat(-5.5)));
-}
-
-/** (1 + tanh u)/2 = 1/(1 + e⁻²ᵘ), 0 below −9. */
-// @ts-ignore: decorator
-@inline
-function half4(u: v128): v128 {
-  const c = tanhClamp4(u);
-  const z = f32x4.mul(c, c);
-  const p = share4(f32x4.mul(c, tanhNumerator4(z)), tanhDenominator4(z));
-  return v128.andnot(p, f32x4.lt(u, f32x4.splat(-9)));
-}
-
-// @ts-ignore: decorator
-@inline
-function share4(n: v128, d: v128): v128 {
-  const s = f32x4.add(d, n);
-  const r = f32x4.sub(d, n);
-  const s2 = f32x4.mul(s, s);
-  return f32x4.div(s2, f32x4.add(s2, f32x4.mul(r, r)));
-}
-
-/** x, but no less than −100: 0·∞ would be NaN where the result is 0. */
-// @ts-ignore: decorator
-@inline
-function finiteLeft4(x: v128): v128 {
-  return f32x4.pmax(x, f32x4.splat(-100));
-}
+export const ROOT_HALF: f32 = 0.70710678; // √½
+export const NORMAL_END: f32 = -5.5; // Φ is 0 below: 2·10⁻⁸ of x are lost
+export const FLOOR: f32 = -100; // stands for x below it: 0·∞ would be NaN where the result is 0
+export const INNER_1: f32 = 0.79788456; // √(2/π)
+export const INNER_3: f32 = 0.035677408; // 0.044715·√(2/π)
 
 /** x·(1 + erf(x/√2))/2. */
 // @ts-ignore: decorator
 @inline
-export function geluErf4(x: v128): v128 {
-  return f32x4.mul(finiteLeft4(x), normal4(x));
+export function geluErfWith4(
+  x: v128,
+  rootHalf: v128,
+  low: v128,
+  high: v128,
+  p3: v128,
+  p2: v128,
+  p1: v128,
+  p0: v128,
+  d4: v128,
+  d3: v128,
+  d2: v128,
+  d1: v128,
+  d0: v128,
+  end: v128,
+  floor: v128,
+): v128 {
+  const c = clamp4(f32x4.mul(x, rootHalf), low, high);
+  const z = f32x4.mul(c, c);
+  const n = f32x4.mul(c, cubic4(z, p3, p2, p1, p0));
+  const normal = share4(n, madd4(cubic4(z, d4, d3, d2, d1), z, d0));
+  return f32x4.mul(f32x4.pmax(x, floor), v128.andnot(normal, f32x4.lt(x, end)));
 }
 
-/** Its derivative Φ(x) + x·e^(−x²/2)/√(2π). */
+/** x·(1 + tanh u)/2, u = √(2/π)·(x + 0.044715·x³). */
+// @ts-ignore: decorator
+@inline
+export function geluTanhWith4(
+  x: v128,
+  inner1: v128,
+  inner3: v128,
+  low: v128,
+  high: v128,
+  p2: v128,
+  p1: v128,
+  p0: v128,
+  d3: v128,
+  d2: v128,
+  d1: v128,
+  d0: v128,
+  floor: v128,
+): v128 {
+  const u = f32x4.mul(x, madd4(f32x4.mul(x, x), inner3, inner1));
+  const c = clamp4(u, low, high);
+  const z = f32x4.mul(c, c);
+  const n = f32x4.mul(c, quadratic4(z, p2, p1, p0));
+  const half = share4(n, cubic4(z, d3, d2, d1, d0));
+  return f32x4.mul(f32x4.pmax(x, floor), v128.andnot(half, f32x4.lt(u, low)));
+}
+
+/** The derivative of geluErf: Φ(x) + x·e^(−x²/2)/√(2π). */
 // @ts-ignore: decorator
 @inline
 export function geluErfSlope4(x: v128): v128 {
-  const c = f32x4.pmin(finiteLeft4(x), f32x4.splat(100)); // where the second summand is 0 anyway
-  const density = expNegative4(f32x4.mul(f32x4.mul(c, c), f32x4.splat(-0.5)));
-  return madd4(f32x4.mul(c, f32x4.splat(0.39894228)), density, normal4(x));
+  const c = clamp4(f32x4.mul(x, f32x4.splat(ROOT_HALF)), f32x4.splat(-ERF_END), f32x4.splat(ERF_END));
+  const z = f32x4.mul(c, c);
+  const p3 = f32x4.splat(ERF_P3);
+  const p2 = f32x4.splat(ERF_P2);
+  const n = f32x4.mul(c, cubic4(z, p3, p2, f32x4.splat(ERF_P1), f32x4.splat(ERF_P0)));
+  const d4 = f32x4.splat(ERF_D4);
+  const d3 = f32x4.splat(ERF_D3);
+  const d2 = f32x4.splat(ERF_D2);
+  const d = madd4(cubic4(z, d4, d3, d2, f32x4.splat(ERF_D1)), z, f32x4.splat(ERF_D0));
+  const normal = v128.andnot(share4(n, d), f32x4.lt(x, f32x4.splat(NORMAL_END)));
+  // Beyond ±100 the second summand is 0 anyway.
+  const near = clamp4(x, f32x4.splat(FLOOR), f32x4.splat(-FLOOR));
+  const density = expNegative4(f32x4.mul(f32x4.mul(near, near), f32x4.splat(-0.5)));
+  return madd4(f32x4.mul(near, f32x4.splat(0.39894228)), density, normal);
 }
 
-/** u = √(2/π)·(x + 0.044715·x³). */
-// @ts-ignore: decorator
-@inline
-function inner4(x: v128): v128 {
-  const x2 = f32x4.mul(x, x);
-  return f32x4.mul(x, madd4(x2, f32x4.splat(0.035677408), f32x4.splat(0.79788456)));
-}
-
-/** x·(1 + tanh u)/2. */
-// @ts-ignore: decorator
-@inline
-export function geluTanh4(x: v128): v128 {
-  return f32x4.mul(finiteLeft4(x), half4(inner4(x)));
-}
-
-/** Its derivative h + 2·x·h·(1 − h)·u′ with h = (1 + tanh u)/2. */
+/** The derivative of geluTanh: h + 2·x·h·(1 − h)·u′ with h = (1 + tanh u)/2. */
 // @ts-ignore: decorator
 @inline
 export function geluTanhSlope4(x: v128): v128 {
-  const c = f32x4.pmin(finiteLeft4(x), f32x4.splat(100)); // where h·(1 − h) is 0 anyway
-  const h = half4(inner4(c));
-  const slope = madd4(f32x4.mul(c, c), f32x4.splat(0.21406445), f32x4.splat(1.5957691)); // 2·u′
+  // Beyond ±100 h·(1 − h) is 0 anyway.
+  const near = clamp4(x, f32x4.splat(FLOOR), f32x4.splat(-FLOOR));
+  const x2 = f32x4.mul(near, near);
+  const u = f32x4.mul(near, madd4(x2, f32x4.splat(INNER_3), f32x4.splat(INNER_1)));
+  const c = clamp4(u, f32x4.splat(-TANH_END), f32x4.splat(TANH_END));
+  const z = f32x4.mul(c, c);
+  const p2 = f32x4.splat(TANH_P2);
+  const n = f32x4.mul(c, quadratic4(z, p2, f32x4.splat(TANH_P1), f32x4.splat(TANH_P0)));
+  const d3 = f32x4.splat(TANH_D3);
+  const d2 = f32x4.splat(TANH_D2);
+  const d = cubic4(z, d3, d2, f32x4.splat(TANH_D1), f32x4.splat(TANH_D0));
+  const h = v128.andnot(share4(n, d), f32x4.lt(u, f32x4.splat(-TANH_END)));
+  const slope = madd4(x2, f32x4.splat(6 * INNER_3), f32x4.splat(2 * INNER_1)); // 2·u′
   const spread = f32x4.mul(h, f32x4.sub(f32x4.splat(1), h));
-  return madd4(f32x4.mul(c, slope), spread, h);
+  return madd4(f32x4.mul(near, slope), spread, h);
 }

@@ -1,9 +1,9 @@
 import { loadFirst4, storeFirst4 } from "../gemm/lanes";
 import { exp4 } from "../math/exp";
 import { log4 } from "../math/log";
-import { sigmoid4 } from "../math/sigmoid";
-import { tanh4 } from "../math/tanh";
-import { geluErf4, geluErfSlope4, geluTanh4, geluTanhSlope4 } from "./gelu";
+import { sigmoid4, sigmoidWith4 } from "../math/sigmoid";
+import { tanhWith4 } from "../math/tanh";
+import { geluErfSlope4, geluErfWith4, geluTanhSlope4, geluTanhWith4 } from "./gelu";
 
 /**
  * One loop for all activations: the word is a constant at every call, so a kernel keeps one branch.
@@ -48,15 +48,40 @@ export const NEG: i32 = 9;
 @inline
 function value4(word: i32, x: v128): v128 {
   if (word == RELU) return f32x4.pmax(x, f32x4.splat(0)); // NaN stays
-  if (word == GELU_ERF) return geluErf4(x);
-  if (word == GELU_TANH) return geluTanh4(x);
-  if (word == SILU) return f32x4.mul(x, sigmoid4(x));
-  if (word == TANH) return tanh4(x);
-  if (word == SIGMOID) return sigmoid4(x);
   if (word == EXP) return exp4(x);
   if (word == LOG) return log4(x);
   if (word == SQRT) return f32x4.sqrt(x);
   return f32x4.neg(x);
+}
+
+/** f(x) in four lanes for the words that take their constants, as many of them as they have. */
+// @ts-ignore: decorator
+@inline
+function valueWith4(
+  word: i32,
+  x: v128,
+  k0: v128,
+  k1: v128,
+  k2: v128,
+  k3: v128,
+  k4: v128,
+  k5: v128,
+  k6: v128,
+  k7: v128,
+  k8: v128,
+  k9: v128,
+  k10: v128,
+  k11: v128,
+  k12: v128,
+  k13: v128,
+): v128 {
+  if (word == TANH) return tanhWith4(x, k0, k1, k2, k3, k4, k5, k6, k7, k8);
+  if (word == GELU_ERF)
+    return geluErfWith4(x, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+  if (word == GELU_TANH)
+    return geluTanhWith4(x, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11);
+  const s = sigmoidWith4(x, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11);
+  return word == SILU ? f32x4.mul(x, s) : s;
 }
 
 /** dy·f′ in four lanes; v is what backward kept: the input x, or the output y. */
@@ -102,6 +127,54 @@ export function map(word: i32, y: usize, x: usize, begin: i32, end: i32): void {
     } while (n >= 16);
   }
   for (; n > 0; n -= 4, x += 16, y += 16) storeFirst4(y, value4(word, loadFirst4(x, n)), n);
+}
+
+/** map() with constants that stay held through the loop; a word with fewer is given zeros. */
+// @ts-ignore: decorator
+@inline
+export function mapHeld(
+  word: i32,
+  y: usize,
+  x: usize,
+  begin: i32,
+  end: i32,
+  k0: v128,
+  k1: v128,
+  k2: v128,
+  k3: v128,
+  k4: v128,
+  k5: v128,
+  k6: v128,
+  k7: v128,
+  k8: v128,
+  k9: v128,
+  k10: v128,
+  k11: v128,
+  k12: v128,
+  k13: v128,
+): void {
+  let n = end - begin;
+  y += (<usize>begin) << 2;
+  x += (<usize>begin) << 2;
+  if (n >= 16) {
+    do {
+      const a = valueWith4(word, v128.load(x), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      const b = valueWith4(word, v128.load(x, 16), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      const c = valueWith4(word, v128.load(x, 32), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      const d = valueWith4(word, v128.load(x, 48), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      v128.store(y, a);
+      v128.store(y, b, 16);
+      v128.store(y, c, 32);
+      v128.store(y, d, 48);
+      x += 64;
+      y += 64;
+      n -= 16;
+    } while (n >= 16);
+  }
+  for (; n > 0; n -= 4, x += 16, y += 16) {
+    const v = loadFirst4(x, n);
+    storeFirst4(y, valueWith4(word, v, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13), n);
+  }
 }
 
 /** dx = dy·f′, elements [begin, end). */

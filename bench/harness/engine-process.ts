@@ -1,6 +1,7 @@
 // One engine in a process of its own: answers the questions of engine.ts, a line of JSON each.
 // node … engine-process.ts <engine> <threads>
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench } from "./bench.js";
 import { allBenches } from "./benches.js";
 import { type Answer, type Engine, type Prepared, type Question, sampleValues } from "./engine.js";
@@ -14,13 +15,18 @@ const ENGINES: Readonly<Record<string, string>> = {
 };
 /** Runs before timing starts, where a bench does not say. */
 const WARM_RUNS = 4;
+/** Milliseconds of one look at the processor time, and how many looks there are at most. */
+const LOOK = 3;
+const MOST_LOOKS = 30;
+/** The share of a core that a process of sleeping threads stays below. */
+const ASLEEP = 0.25;
 
 const [name = "", threads = ""] = process.argv.slice(2);
 quieten();
 const benches = await allBenches();
 let engine: Engine | null = null;
 let ready: { bench: Bench; way: Prepared; expected: number } | null = null;
-let left = { time: performance.now(), busy: process.cpuUsage() };
+let left = process.cpuUsage();
 
 await reply(async () => {
   const module = (await import(ENGINES[name] ?? name)) as {
@@ -41,7 +47,7 @@ async function reply(work: () => Promise<Answer>): Promise<void> {
     result = { error: error instanceof Error ? error.message : String(error) };
   }
   process.stdout.write(`${JSON.stringify(result)}\n`);
-  left = { time: performance.now(), busy: process.cpuUsage() };
+  left = process.cpuUsage();
 }
 
 async function answer(question: Question): Promise<Answer> {
@@ -76,11 +82,21 @@ async function time(
   { bench, way, expected }: { bench: Bench; way: Prepared; expected: number },
   milliseconds: number,
 ): Promise<Answer> {
-  const idle = processorTime(process.cpuUsage(left.busy)) / (performance.now() - left.time);
+  const resting = processorTime(process.cpuUsage(left));
   const before = process.cpuUsage();
   const samples = await burst(() => way.run(), expected, milliseconds, bench.rest ?? 0);
+  await threadsAsleep();
   const busy = processorTime(process.cpuUsage(before));
-  return { samples, busy, idle: idle * 1000 };
+  return { samples, busy, resting };
+}
+
+/** Threads look for more work for a while, some for 20 ms: the next engine must not meet them. */
+async function threadsAsleep(): Promise<void> {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const before = process.cpuUsage();
+    await sleep(LOOK);
+    if (processorTime(process.cpuUsage(before)) < LOOK * ASLEEP) return;
+  }
 }
 
 /** Milliseconds over all threads. */

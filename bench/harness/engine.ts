@@ -43,9 +43,9 @@ export interface Answer {
   readonly values?: SampledValues;
   /** After "burst": milliseconds of one run each. */
   readonly samples?: readonly number[];
-  /** Processor milliseconds of this process: during the burst, and a second while it was not asked. */
+  /** Processor milliseconds of this process, all threads: during the burst, and since the last answer. */
   readonly busy?: number;
-  readonly idle?: number;
+  readonly resting?: number;
 }
 
 /** A result's length and its elements at places spread evenly over it. */

@@ -25,7 +25,7 @@ const DISTURBED = 0.1;
 
 /** The table for a terminal, at most 80 columns wide. */
 export function terminalTable(report: Report): string {
-  const head = ["threads", "heed: best/median", "against", "ratio", "quartiles", "bars"];
+  const head = ["threads", "heed best / median", "against", "ratio", "quartiles", "bars"];
   const lines = report.results.flatMap((result) => [
     "",
     `${result.bench.name}${rates(result)}`,
@@ -35,7 +35,7 @@ export function terminalTable(report: Report): string {
         `${time(row.best)} / ${time(row.median)}`,
         row.against ?? "",
         row.ratio === null ? "" : ratio(row.ratio),
-        row.low === null || row.high === null ? "" : `${ratio(row.low)} … ${ratio(row.high)}`,
+        row.low === null || row.high === null ? "" : `${ratio(row.low)}–${ratio(row.high)}`,
         row.bar ? `${bars(row)} ${WORDS[row.verdict ?? "below"]}` : "",
       ]),
     ),
@@ -55,7 +55,7 @@ export function markdownPage(report: Report): string {
           row.against ?? "",
           row.otherBest === null ? "" : time(row.otherBest),
           row.ratio === null ? "" : ratio(row.ratio),
-          row.low === null || row.high === null ? "" : `${ratio(row.low)} … ${ratio(row.high)}`,
+          row.low === null || row.high === null ? "" : `${ratio(row.low)}–${ratio(row.high)}`,
           row.bar ? bars(row) : "",
           row.verdict ? WORDS[row.verdict] : "",
         ].join(" | ")} |`,
@@ -65,15 +65,16 @@ export function markdownPage(report: Report): string {
 
 Made by \`${report.command}\` on ${report.date.slice(0, 10)}: do not edit.
 
-- ${report.machine}, Node ${report.node}; ${versions(report)}.
+- ${[report.machine, `Node ${report.node}`, ...versions(report)].join(", ")}.
 - One process for each engine and number of threads. All of them have a short burst of runs in every round,
   in another order each time, so a ratio compares one moment; the ratio is the other's time over heed's, its
   median and quartiles over the rounds, taken from the shortest run of each burst. Above 1 heed is faster.
 - "limit" is the same number of flops as f32x4 multiplications and additions in registers, or the same number of
   bytes read, by a WebAssembly loop that does nothing else: the ratio is the share of it that is reached.
 - Results stay in each engine's own memory; inputs are there before, but for onnxruntime-web, which copies them
-  at every call. Where a peer has several ways, the fastest one counts. Every peer's result was compared with heed's.
-- Bars: at least, and the aim; "1 thread" is heed itself on one thread.
+  at every call. Where a peer has several ways, the fastest one counts. Every peer's result is compared with heed's.
+- Bars: at least, and the aim. "1 thread" is heed itself on one thread. The rates after the names are heed's best
+  on the fewest threads.
 ${remarks(report)
   .map((remark) => `- ${remark}\n`)
   .join("")}
@@ -83,24 +84,31 @@ ${rows.join("\n")}
 `;
 }
 
-/** What is kept of a run: the report, with all samples and comparisons. */
+/** What is kept of a run: the report, with all comparisons and every burst in milliseconds. */
 export function jsonReport(report: Report): string {
   const results = report.results.map((result) => ({
     name: result.bench.name,
     work: result.bench.work,
     others: result.others,
-    idle: result.idle,
+    resting: result.resting,
     comparisons: compareTimings(result),
     wrong: wrongResults(result),
-    timings: result.timings.map(({ values, ...timing }) => timing),
+    timings: result.timings.map(({ values, rounds, ...timing }) => ({
+      ...timing,
+      bursts: rounds.map((runs) => ({
+        runs: runs.length,
+        shortest: smallest(runs),
+        median: median(runs),
+      })),
+    })),
   }));
   return `${JSON.stringify({ ...report, results }, null, 1)}\n`;
 }
 
 /** Sentences under the table: what was wrong, was not run, or disturbed the figures. */
 export function remarks({ results, notes, others }: Report): string[] {
-  const busy = `others used ${others.toFixed(2)} cores meanwhile`;
-  const idle = Math.max(0, ...results.map((result) => result.idle));
+  const busy = `Other programs used ${others.toFixed(2)} cores meanwhile`;
+  const resting = Math.max(0, ...results.map((result) => result.resting));
   return [
     ...results.flatMap(wrongResults),
     ...results.flatMap(({ bench, timings }) =>
@@ -109,14 +117,14 @@ export function remarks({ results, notes, others }: Report): string[] {
       ),
     ),
     ...notes,
-    others > DISTURBED ? `${busy}: take no figure from this run` : busy,
-    ...(idle > DISTURBED
-      ? [`an engine used ${idle.toFixed(2)} cores while others were timed`]
+    `${busy}${others > DISTURBED ? ": take no figure from this run" : ""}.`,
+    ...(resting > DISTURBED
+      ? [`Engines used ${resting.toFixed(2)} cores while others were timed.`]
       : []),
   ];
 }
 
-/** ", 51.2 GFLOP/s": heed's best on one thread. */
+/** ", 51.2 GFLOP/s": heed's best on the fewest threads. */
 function rates({ bench, timings }: BenchResult): string {
   const ours = timings.find(({ engine, rounds }) => engine === "heed" && rounds.length > 0);
   if (!ours || !bench.work) return "";
@@ -129,13 +137,11 @@ function amountOf(work: NonNullable<Bench["work"]>): [number, string] {
   return "flops" in work ? [work.flops, "GFLOP/s"] : [work.bytes, "GB/s"];
 }
 
-function versions({ versions: all }: Report): string {
-  return Object.entries(all)
-    .map(([name, version]) => `${name} ${version}`)
-    .join(", ");
+function versions({ versions: all }: Report): string[] {
+  return Object.entries(all).map(([name, version]) => `${name} ${version}`);
 }
 
-const WIDTHS = [8, 19, 16, 6, 13, 15] as const;
+const WIDTHS = [7, 19, 15, 5, 9, 16] as const;
 
 function line(cells: readonly string[]): string {
   return cells
@@ -156,7 +162,7 @@ function time(milliseconds: number): string {
 }
 
 function ratio(value: number): string {
-  return value < 10 ? value.toFixed(2) : value.toFixed(1);
+  return value < 10 ? value.toFixed(2) : digits(value);
 }
 
 /** Three digits. */

@@ -1,5 +1,4 @@
 import { cpus } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Bench } from "./bench.js";
 import type { Answer, SampledValues } from "./engine.js";
 import type { EngineClient, EngineName } from "./engine-client.js";
@@ -26,6 +25,8 @@ export interface Timing {
   readonly values: SampledValues | null;
   /** Milliseconds a run, round by round. */
   readonly rounds: number[][];
+  /** Processor milliseconds that it used between its bursts. */
+  resting: number;
   /** A sentence when it could not. */
   error: string | null;
 }
@@ -35,16 +36,13 @@ export interface BenchResult {
   readonly timings: Timing[];
   /** Processor time that no engine used while they were timed, cores. */
   readonly others: number;
-  /** The most processor time that an engine used while another one was timed, cores. */
-  readonly idle: number;
+  /** Processor time that engines used while they were not the ones that were timed, cores. */
+  readonly resting: number;
 }
-
-/** Milliseconds between two bursts: what the last one's threads need to fall asleep. */
-const SETTLE = 10;
 
 /**
  * Times a bench in all engines: in rounds, in each of which every engine has one short burst, in
- * another order every time. So a slow phase of the machine falls on all of them, and the ratios of
+ * another order every time; the next one begins when the last one's threads sleep. So a slow phase of the machine falls on all of them, and the ratios of
  * one round are those of one moment.
  */
 export async function timeBench(
@@ -64,21 +62,19 @@ export async function timeBench(
   const before = machineTime();
   let busy = process.cpuUsage();
   let engines = 0;
-  let idle = 0;
-  const hear = ({ busy = 0, idle: resting = 0 }: Answer): void => {
+  const hear = (timing: Timing, { samples = [], busy = 0, resting = 0 }: Answer): void => {
     engines += busy;
-    idle = Math.max(idle, resting / 1000);
+    // Before the first burst it was warming up.
+    if (timing.rounds.length > 0) timing.resting += resting;
+    timing.rounds.push([...samples]);
   };
   for (let round = 0; round < pace.mostRounds; round++) {
     if (round >= pace.leastRounds && performance.now() - start > pace.budget) break;
     for (let i = 0; i < running.length; i++) {
       const { client, timing } = running[(i + round) % running.length] as (typeof running)[0];
       if (timing.error !== null) continue;
-      await sleep(SETTLE);
       try {
-        const answer = await client.ask({ ask: "burst", milliseconds: pace.burst });
-        timing.rounds.push([...(answer.samples ?? [])]);
-        hear(answer);
+        hear(timing, await client.ask({ ask: "burst", milliseconds: pace.burst }));
       } catch (error) {
         timing.error = messageOf(error);
       }
@@ -86,11 +82,12 @@ export async function timeBench(
   }
   busy = process.cpuUsage(busy);
   const elapsed = performance.now() - start;
-  const others = machineTime() - before - engines - (busy.user + busy.system) / 1000;
+  const rest = timings.reduce((sum, { resting }) => sum + resting, 0);
+  const others = machineTime() - before - engines - rest - (busy.user + busy.system) / 1000;
 
   for (const { client, timing } of running)
     if (timing.error === null) await client.ask({ ask: "release" });
-  return { bench, timings, others: Math.max(0, others / elapsed), idle };
+  return { bench, timings, others: Math.max(0, others / elapsed), resting: rest / elapsed };
 }
 
 function takesPart({ engine, threads }: EngineClient, bench: Bench): boolean {
@@ -103,7 +100,15 @@ function takesPart({ engine, threads }: EngineClient, bench: Bench): boolean {
 async function prepare(client: EngineClient, bench: Bench, pace: Pace): Promise<Timing> {
   const { engine, threads } = client;
   const own = bench.work && ("flops" in bench.work ? bench.work.flops : bench.work.bytes);
-  const none = { engine, threads, variant: null, values: null, rounds: [], error: null };
+  const none = {
+    engine,
+    threads,
+    variant: null,
+    values: null,
+    rounds: [],
+    resting: 0,
+    error: null,
+  };
   try {
     const { variant, work, values } = await client.ask({
       ask: "prepare",

@@ -13,10 +13,14 @@ import random
 import sys
 import time
 
-import torch
-from torch import nn
-from torch.nn import functional as F
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+except ImportError as missing:
+    print(json.dumps({"error": f"{missing}. pip install torch==2.13.0"}))
+    sys.exit()
 
 PAD, START = 0, 2
 WARM_RUNS = 4
@@ -116,7 +120,7 @@ class Engine:
     def __init__(self, threads):
         torch.set_num_threads(threads)
         self.training = None
-        self.left = self.now()
+        self.left = processor_time()
 
     def answer(self, question):
         if question["ask"] == "prepare":
@@ -131,19 +135,29 @@ class Engine:
         return {}
 
     def burst(self, milliseconds):
-        start, busy = self.now()
-        idle = (busy - self.left[1]) / (start - self.left[0])
+        begin, busy = time.perf_counter(), processor_time()
+        resting = busy - self.left
         samples = []
-        while not samples or self.now()[0] - start < milliseconds:
+        while not samples or time.perf_counter() - begin < milliseconds / 1000:
             before = time.perf_counter()
             self.training.step()
             samples.append((time.perf_counter() - before) * 1000)
-        return {"samples": samples, "busy": self.now()[1] - busy, "idle": idle * 1000}
+        threads_asleep()
+        return {"samples": samples, "busy": processor_time() - busy, "resting": resting}
 
-    @staticmethod
-    def now():
-        """Milliseconds: of the clock, and of the processor over all threads."""
-        return time.perf_counter() * 1000, time.process_time() * 1000
+
+def threads_asleep():
+    """As in engine-process.ts: waits until no thread looks for work any more."""
+    for _ in range(30):
+        before = processor_time()
+        time.sleep(0.003)
+        if processor_time() - before < 0.75:
+            return
+
+
+def processor_time():
+    """Milliseconds, over all threads."""
+    return time.process_time() * 1000
 
 
 def main():
@@ -155,7 +169,7 @@ def main():
     def reply(answer):
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
-        engine.left = engine.now()
+        engine.left = processor_time()
 
     reply({"version": torch.__version__})
     for line in sys.stdin:

@@ -3,14 +3,20 @@ import type { TrainingEvent } from "../train/trainer.js";
 /** Milliseconds between two updates: on a terminal, and where lines pile up in a log. */
 const EVERY = { terminal: 200, log: 30_000 };
 
+/** Where progress is told: standard error. */
+export interface Terminal {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
 /** The progress of long work on one line of a terminal, or as lines of a log. */
 export class Progress {
-  readonly #stream: NodeJS.WriteStream;
+  readonly #stream: Terminal;
   readonly #started = performance.now();
   #shown = -Infinity;
   #first: number | null = null;
 
-  constructor(stream: NodeJS.WriteStream) {
+  constructor(stream: Terminal) {
     this.#stream = stream;
   }
 
@@ -23,7 +29,7 @@ export class Progress {
     this.#first ??= step - 1;
     const now = performance.now();
     const spent = now - this.#started;
-    const skipped = event.skipped > 0 ? `, ${event.skipped} steps skipped (not finite)` : "";
+    const skipped = event.skipped > 0 ? `, ${event.skipped} skipped (not finite)` : "";
     if (event.kind === "validated") {
       const best = event.best ? " (best so far)" : "";
       this.line(

@@ -18,8 +18,8 @@ export interface KernelSignatures {
   attentionGradKeysF32: [dk: number, dv: number, scratch: number, applied: number, dScores: number, queryRows: number, dyRows: number, rules: number, firstHead: number, heads: number, firstRow: number, rows: number, queries: number, keys: number, width: number, valueWidth: number, units: number];
   attentionGradScoresF32: [dq: number, applied: number, dScores: number, scratch: number, q: number, keyPanels: number, valuePanels: number, keyRows: number, dy: number, dWeights: number, stats: number, rules: number, firstHead: number, heads: number, firstRow: number, rows: number, queries: number, keys: number, width: number, valueWidth: number, units: number, scale: number];
   copyRows: [y: number, x: number, bytes: number, yStride: number, xStride: number];
-  crossEntropyF32: [losses: number, logSums: number, logits: number, targets: number, n: number, ignore: number, smoothing: number];
-  crossEntropyGradF32: [dLogits: number, logits: number, logSums: number, targets: number, n: number, ignore: number, smoothing: number, scale: number];
+  crossEntropyF32: [losses: number, stats: number, logits: number, targets: number, n: number, ignore: number, smoothing: number];
+  crossEntropyGradF32: [dLogits: number, logits: number, stats: number, targets: number, n: number, ignore: number, smoothing: number, scale: number];
   divF32: [y: number, a: number, b: number];
   divScalarF32: [y: number, a: number, value: number];
   divStridedF32: [y: number, a: number, b: number, rows: number, n: number, aOuter: number, aRow: number, aStep: number, bOuter: number, bRow: number, bStep: number];
@@ -40,9 +40,9 @@ export interface KernelSignatures {
   gemmF32: [c: number, a: number, panels: number, m: number, n: number, k: number, lda: number, ldc: number];
   gemmTransposedAddF32: [c: number, a: number, panels: number, m: number, n: number, k: number, lda: number, ldc: number];
   gemmTransposedF32: [c: number, a: number, panels: number, m: number, n: number, k: number, lda: number, ldc: number];
-  layerNormF32: [y: number, means: number, scales: number, x: number, gamma: number, beta: number, n: number, eps: number];
-  layerNormGradF32: [dx: number, scratch: number, dy: number, x: number, means: number, scales: number, gamma: number, n: number];
-  layerNormParameterGradF32: [dGamma: number, dBeta: number, dy: number, x: number, means: number, scales: number, rows: number, n: number];
+  layerNormF32: [y: number, offsets: number, scales: number, x: number, gamma: number, beta: number, n: number, eps: number];
+  layerNormGradF32: [dx: number, dy: number, x: number, offsets: number, scales: number, gamma: number, n: number];
+  layerNormParameterGradF32: [dGamma: number, dBeta: number, dy: number, x: number, offsets: number, scales: number, rows: number, n: number];
   logF32: [y: number, x: number];
   logGradF32: [dx: number, dy: number, x: number];
   logSoftmaxF32: [y: number, x: number, n: number];
@@ -53,9 +53,10 @@ export interface KernelSignatures {
   lstmScatterAddF32: [y: number, x: number, index: number, n: number];
   lstmStepF32: [hidden: number, cell: number, gates: number, hiddenBefore: number, cellBefore: number, panels: number, rows: number, units: number];
   lstmStepGradF32: [dGates: number, dCell: number, dHidden: number, gates: number, cell: number, cellBefore: number, rows: number, units: number];
-  maxGradF32: [dx: number, dy: number, x: number, y: number, middle: number, inner: number];
+  maxGradLastF32: [dx: number, dy: number, x: number, y: number, n: number];
+  maxGradMiddleF32: [dx: number, dy: number, x: number, y: number, middle: number, inner: number];
+  maxLastF32: [y: number, x: number, n: number];
   maxMiddleF32: [y: number, x: number, middle: number, inner: number];
-  maxRowF32: [y: number, x: number, n: number];
   mulF32: [y: number, a: number, b: number];
   mulStridedF32: [y: number, a: number, b: number, rows: number, n: number, aOuter: number, aRow: number, aStep: number, bOuter: number, bRow: number, bStep: number];
   negF32: [y: number, x: number];
@@ -76,7 +77,7 @@ export interface KernelSignatures {
   siluGradF32: [dx: number, dy: number, x: number];
   softmaxF32: [y: number, x: number, n: number];
   softmaxGradF32: [dx: number, dy: number, y: number, n: number];
-  spreadF32: [dx: number, dy: number, middle: number, inner: number, scale: number];
+  spreadF32: [dx: number, dy: number, middle: number, inner: number];
   sqrtF32: [y: number, x: number];
   sqrtGradF32: [dx: number, dy: number, y: number];
   subF32: [y: number, a: number, b: number];

@@ -81,18 +81,20 @@ export function splitPunctuation({ words, wordTexts }: Words, surfaces: readonly
 
 /** A word as punctuation, core and punctuation, as far as its tokens say so. */
 function partsOf(text: string, tokens: readonly string[]): { text: string; tokens: number }[] {
-  const isMark = (token: string): boolean => /^\p{P}+$/u.test(token);
-  const first = tokens.findIndex((token) => !isMark(token));
-  const last = tokens.findLastIndex((token) => !isMark(token));
+  // A space may be a token of its own, before the punctuation.
+  const isCore = (token: string): boolean => !/^\p{P}*$/u.test(token);
+  const first = tokens.findIndex(isCore);
+  const end = tokens.findLastIndex(isCore) + 1;
   const before = tokens.slice(0, Math.max(first, 0)).join("");
-  const after = tokens.slice(last + 1).join("");
+  const after = tokens.slice(end).join("");
   const core = text.slice(before.length, text.length - after.length);
-  // A tokenizer may write other characters than the text has.
-  if (first < 0 || before + core + after !== text || core === "")
-    return [{ text, tokens: tokens.length }];
+  // Punctuation alone is one word; and a tokenizer may write other characters than the text has.
+  if (end === 0 || before + core + after !== text) return [{ text, tokens: tokens.length }];
+  const lead = before === "" ? 0 : first;
+  const tail = after === "" ? tokens.length : end;
   return [
-    { text: before, tokens: first },
-    { text: core, tokens: last + 1 - first },
-    { text: after, tokens: tokens.length - 1 - last },
+    { text: before, tokens: lead },
+    { text: core, tokens: tail - lead },
+    { text: after, tokens: tokens.length - tail },
   ].filter((part) => part.tokens > 0);
 }

@@ -17,7 +17,7 @@ export interface TranslateOptions {
   readonly beam?: number;
   /** Default 1: see BeamOptions. */
   readonly lengthPenalty?: number;
-  /** Called with the best text so far, after every token. */
+  /** Called with the best text so far whenever that changes; of translate() only. */
   readonly onPartial?: (text: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -60,6 +60,7 @@ export class Translator {
     const found = all.map((): TranslatedSentence | null => null);
     const soFar = all.map(() => "");
     const onPartial = texts.length === 1 ? options.onPartial : undefined;
+    let told = "";
     // Sentences of like length share a batch.
     const order = all.map((_, index) => index).sort((a, b) => sizeOf(all[a]) - sizeOf(all[b]));
     for (let from = 0; from < order.length; from += BATCH) {
@@ -69,7 +70,9 @@ export class Translator {
         indices.forEach((index, row) => {
           soFar[index] = this.#tokenizer.decode(best[row] as readonly number[]);
         });
-        onPartial?.(joinSentences(soFar));
+        const text = joinSentences(soFar);
+        if (text !== told) onPartial?.(text);
+        told = text;
       };
       const hypotheses = await this.#decode(batch, options, onPartial && onStep);
       indices.forEach((index, row) => {

@@ -9,6 +9,7 @@ import { mix32 } from "../runtime/runtime.js";
  * @param lengths  one sort key an item, tokens
  * @param size     items a batch
  * @param jitter   tokens that a key may be off by; mixes neighbours
+ * @throws {RangeError} size is not a whole number from 1 up
  */
 export function batchesByLength(
   lengths: ArrayLike<number>,
@@ -16,6 +17,8 @@ export function batchesByLength(
   seed: number,
   jitter = 1,
 ): number[][] {
+  if (!(Number.isInteger(size) && size >= 1))
+    throw new RangeError(`batchesByLength: size must be a whole number from 1 up, got ${size}`);
   const keys = Float64Array.from(
     lengths,
     (length, index) => length + (jitter * hash(seed, index)) / 2 ** 32,

@@ -71,7 +71,7 @@ export interface TrainingOptions<Batch> {
   checkpoint?(state: TrainingState): Promise<void>;
   /** Milliseconds; default five minutes. */
   readonly checkpointEvery?: number;
-  /** Called when the weights are the best so far. */
+  /** Called in eval mode when the weights are the best so far. */
   onBest?(validation: number): Promise<void>;
   onEvent?(event: TrainingEvent): void;
   readonly signal?: AbortSignal;
@@ -140,8 +140,8 @@ class Run<Batch> {
       if (validate) {
         model.eval();
         result = await validate(signal);
-        model.train();
         await this.#judge(result, batches.length);
+        model.train();
       }
       this.#epoch++;
       this.#batch = 0;

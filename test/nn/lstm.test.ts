@@ -99,6 +99,9 @@ describe("LSTM", () => {
     const lstm = new LSTM(runtime, INPUTS, HIDDEN, { dropout: 0.5 }).train();
     const run = () => runtime.scope(() => lstm.forward(x).output.read());
     expectSameBits(run(), run(), "one layer has nothing to drop");
+    const state = { hidden: blank(1), cell: blank(1) };
+    const step = () => runtime.scope(() => (lstm.step(at(0), state).hidden[0] as Tensor).read());
+    expectSameBits(step(), step(), "nor has one step");
     lstm.dispose();
     const deep = new LSTM(runtime, INPUTS, HIDDEN, { layers: 2, dropout: 0.5 }).train();
     const seed = (value: number) => {

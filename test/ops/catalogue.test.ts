@@ -95,9 +95,10 @@ describe.each(allCases.map((c) => [`${c.op}() ${c.name}`, c] as const))("%s", (t
     expectClose(first.y, c.reference(widened(arrays)), c.tolerance, what);
   });
 
-  test.runIf(wanted.length > 0)("has the gradients of finite differences", () => {
-    for (const name of wanted) checkGradient(c, name, arrays, first, what);
-  });
+  if (wanted.length > 0)
+    test("has the gradients of finite differences", () => {
+      for (const name of wanted) checkGradient(c, name, arrays, first, what);
+    });
 
   test("gives the same bits in every exact build, on one thread, two and three", () => {
     exact.slice(1).forEach((runtime, index) => {
@@ -160,27 +161,29 @@ describe.each(firstCases())("%s()", (op, c) => {
       });
   });
 
-  test.runIf(names.length > 1)("refuses operands of two runtimes", () => {
-    const other = relaxed[0] as Runtime;
-    for (const name of names)
-      other.scope(() =>
-        simd.scope(() => {
-          const strange = tensorsOf(other, c, arrays)[name];
-          const tensors = { ...tensorsOf(simd, c, arrays), ...(strange && { [name]: strange }) };
-          expect(() => c.run(tensors, simd), name).toThrow(StateError);
-        }),
-      );
-  });
+  if (names.length > 1)
+    test("refuses operands of two runtimes", () => {
+      const other = relaxed[0] as Runtime;
+      for (const name of names)
+        other.scope(() =>
+          simd.scope(() => {
+            const strange = tensorsOf(other, c, arrays)[name];
+            const tensors = { ...tensorsOf(simd, c, arrays), ...(strange && { [name]: strange }) };
+            expect(() => c.run(tensors, simd), name).toThrow(StateError);
+          }),
+        );
+    });
 
-  test.runIf(!ANY_DTYPE.has(op))("refuses an operand of the wrong element type", () => {
-    for (const [name, { shape, dtype = "f32" }] of Object.entries(c.inputs))
-      simd.scope(() => {
-        const size = shape.reduce((product, length) => product * length, 1);
-        const wrong = tensor(simd, new Int32Array(size), shape, dtype === "i32" ? "f32" : "i32");
-        const tensors = { ...tensorsOf(simd, c, arrays), [name]: wrong };
-        expect(() => c.run(tensors, simd), name).toThrow(DTypeError);
-      });
-  });
+  if (!ANY_DTYPE.has(op))
+    test("refuses an operand of the wrong element type", () => {
+      for (const [name, { shape, dtype = "f32" }] of Object.entries(c.inputs))
+        simd.scope(() => {
+          const size = shape.reduce((product, length) => product * length, 1);
+          const wrong = tensor(simd, new Int32Array(size), shape, dtype === "i32" ? "f32" : "i32");
+          const tensors = { ...tensorsOf(simd, c, arrays), [name]: wrong };
+          expect(() => c.run(tensors, simd), name).toThrow(DTypeError);
+        });
+    });
 });
 
 describe("ops/index.ts", () => {

@@ -6,9 +6,10 @@ export function ulpError(actual: number, exact: number): number {
   return Math.abs(actual - exact) / ulpOf(exact);
 }
 
+const bits = new DataView(new ArrayBuffer(8));
+
 /** The spacing of f32 numbers at x; 2⁻¹⁴⁹ among the subnormal ones. */
 export function ulpOf(x: number): number {
-  const bits = new DataView(new ArrayBuffer(8));
   bits.setFloat64(0, x);
   const exponent = ((bits.getUint32(0) >>> 20) & 0x7ff) - 1023;
   return 2 ** (Math.max(exponent, -126) - 23);

@@ -1,0 +1,213 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, test } from "vitest";
+import { parseCheckpoint } from "../../src/io/checkpoint.js";
+import { seeded } from "../support/random.js";
+import { heed, type Outcome, start, temporaryFolder } from "./run.js";
+
+const folder = temporaryFolder();
+const data = join(folder, "data");
+const SIZES = "--embedding 8 --hidden 8 --batch 10 --threads 1 --seed 4".split(" ");
+
+/** Sentences of a toy language and their translations, a pair a line. */
+function corpus(count: number, seed: number): string {
+  const random = seeded(seed);
+  const words = { cat: "gato", dog: "perro", sees: "ve", hears: "oye", big: "grande" };
+  return Array.from({ length: count }, () => {
+    const chosen = Array.from(
+      { length: 2 + random.integer(4) },
+      () => Object.entries(words)[random.integer(5)] as [string, string],
+    );
+    return `${chosen.map(([word]) => word).join(" ")}\t${chosen.map(([, word]) => word).join(" ")}\n`;
+  }).join("");
+}
+
+const args = (out: string, ...more: string[]): string[] => [
+  ...["train", "translate", "--data", data, "--out", out],
+  ...SIZES,
+  ...more,
+];
+
+function train(out: string, ...more: string[]): Promise<Outcome> {
+  return heed(args(out, ...more));
+}
+
+beforeAll(() => {
+  mkdirSync(data);
+  writeFileSync(join(data, "train.tsv.gz"), gzipSync(corpus(200, 1)));
+  writeFileSync(join(data, "dev.tsv"), corpus(20, 2));
+});
+
+describe("heed train translate", () => {
+  const whole = join(folder, "whole");
+
+  test("trains a model that translate takes, and tells how the loss falls", async () => {
+    const { code, stdout, stderr } = await train(whole, "--epochs", "4", "--rate", "0.05");
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(readdirSync(whole).sort()).toEqual([
+      "checkpoint.safetensors",
+      "config.json",
+      "model.safetensors",
+      "tokenizer.json",
+    ]);
+    expect(stderr).toMatch(/^200 pairs, 20 for validation, 1 thread\(s\)\n/);
+    expect(stderr).toMatch(/the best model is in [^\n]+\n$/);
+    const losses = [...stderr.matchAll(/validation (\d+\.\d+)/g)].map(([, loss]) => Number(loss));
+    expect(losses).toHaveLength(4);
+    // ln 4000 = 8.3 is a guess among all tokens
+    expect(losses[0]).toBeLessThan(8.3);
+    expect(losses[3]).toBeLessThan(0.8 * (losses[0] as number));
+    const translated = await heed(["translate", "--model", whole, "cat sees dog"]);
+    expect(translated).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("goes on after Ctrl-C to the same bits", async () => {
+    const out = join(folder, "stopped");
+    const options = args(out, "--epochs", "4", "--rate", "0.05");
+    let code: number | null = null;
+    let stops = 0;
+    for (; code !== 0 && stops < 3; stops++) {
+      const { child, outcome, seen } = start(...options);
+      await seen("stderr", /epoch \d, \d+ of 20/);
+      child.kill("SIGINT");
+      const found = await outcome;
+      code = found.code;
+      if (code === 0) break;
+      expect(code).toBe(130);
+      expect(found.stderr).toContain("stopping; once more to stop at once\n");
+      expect(found.stderr).toContain("stopped; the same command goes on from here\n");
+      expect(existsSync(join(out, "checkpoint.safetensors"))).toBe(true);
+    }
+    expect(stops).toBeGreaterThan(0);
+    const last = await heed(options);
+    expect(last.code).toBe(0);
+    expect(last.stderr).toMatch(/going on after \d+ steps/);
+    for (const file of ["checkpoint.safetensors", "model.safetensors", "config.json"])
+      expect(readFileSync(join(out, file)).equals(readFileSync(join(whole, file)))).toBe(true);
+  });
+
+  test("says so, and leaves the model as it is, when it is trained already", async () => {
+    const before = readFileSync(join(whole, "model.safetensors"));
+    const { code, stderr } = await train(whole, "--epochs", "4", "--rate", "0.05");
+    expect(code).toBe(0);
+    expect(stderr).toContain("going on after 80 steps");
+    expect(readFileSync(join(whole, "model.safetensors")).equals(before)).toBe(true);
+  });
+
+  test("writes int8 weights on demand", async () => {
+    const out = join(folder, "int8");
+    expect(await train(out, "--epochs", "1", "--limit", "20", "--storage", "int8")).toMatchObject({
+      code: 0,
+    });
+    const [large, small] = [whole, out].map((path) =>
+      readFileSync(join(path, "model.safetensors")),
+    );
+    expect(small?.includes('"I8"')).toBe(true);
+    expect(small?.length).toBeLessThan(0.7 * (large?.length as number));
+  });
+
+  test.each<[string, string[], RegExp]>([
+    [
+      "other sizes",
+      ["--hidden", "9"],
+      /same model, got 256 values for "encoder\.rnn\.weight_ih_l0" \[36, 8\] and \d+ more/,
+    ],
+    [
+      "other pairs",
+      ["--limit", "100"],
+      /same run, got one of 200 pairs \(\w+\) in batches of 10 by seed 4 for 100 pairs/,
+    ],
+    ["another seed", ["--seed", "5"], /same run, got one of .* by seed 4 for .* by seed 5/],
+  ])("does not go on with %s", async (_, change, message) => {
+    const before = readFileSync(join(whole, "checkpoint.safetensors"));
+    const { code, stderr } = await train(whole, "--epochs", "4", ...change);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /heed: train: [^\n]*\. Train with the options and data of that run, or begin anew in an empty folder\n$/,
+    );
+    expect(stderr).toMatch(message);
+    expect(readFileSync(join(whole, "checkpoint.safetensors")).equals(before)).toBe(true);
+  });
+
+  test.each<[string, (checkpoint: string) => void, RegExp]>([
+    ["cut", (path) => truncateSync(path, 5000), /checkpoint\.safetensors/],
+    [
+      "a model's weights",
+      (path) => copyFileSync(join(whole, "model.safetensors"), path),
+      /must hold "training"/,
+    ],
+    ["text", (path) => writeFileSync(path, "hello"), /checkpoint\.safetensors/],
+  ])("says what to do with a checkpoint that is %s", async (_, breakIt, message) => {
+    const out = join(folder, "broken");
+    mkdirSync(out);
+    const checkpoint = join(out, "checkpoint.safetensors");
+    copyFileSync(join(whole, "checkpoint.safetensors"), checkpoint);
+    breakIt(checkpoint);
+    const before = readFileSync(checkpoint);
+    const { code, stderr } = await train(out);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^heed: [^\n]+\. Remove the file to begin anew\n$/);
+    expect(stderr).toMatch(message);
+    expect(readFileSync(checkpoint).equals(before)).toBe(true);
+    rmSync(out, { recursive: true });
+  });
+
+  test.each<[string, () => string[], RegExp]>([
+    [
+      "the tokenizer is missing",
+      () => args(join(folder, "x"), "--tokenizer", "none.json"),
+      /a tokenizer at none\.json, got no such file/,
+    ],
+    [
+      "the tokenizer is broken",
+      () => args(join(folder, "x"), "--tokenizer", join(data, "dev.tsv")),
+      /dev\.tsv/,
+    ],
+    [
+      "the data is not there",
+      () => ["train", "translate", "--data", join(folder, "none"), "--out", join(folder, "x")],
+      /must hold train\.tsv or train\.tsv\.gz, got neither\. Give the folder with --data/,
+    ],
+    ["OUT cannot be made", () => args(join(data, "dev.tsv", "out")), /ENOTDIR/],
+    ["OUT is a file", () => args(join(data, "dev.tsv")), /EEXIST/],
+  ])("says so when %s", async (_, options, message) => {
+    const { code, stderr } = await heed(options());
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^heed: [^\n]+\n$/);
+    expect(stderr).toMatch(message);
+  });
+
+  test("says so when the model cannot be written, and leaves the old files", async () => {
+    const out = join(folder, "unwritable");
+    mkdirSync(join(out, "config.json"), { recursive: true });
+    const { code, stderr } = await train(out, "--epochs", "1", "--limit", "20");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /heed: [^\n]*config\.json: the file must be writable, got EISDIR[^\n]*The old file is unchanged\n$/,
+    );
+    expect(readdirSync(out).filter((file) => file.endsWith(".tmp"))).toEqual([]);
+  });
+
+  test("keeps the place of a checkpoint in plain fields", () => {
+    const path = join(whole, "checkpoint.safetensors");
+    const { about, epoch, batch, step, skipped, stale } = parseCheckpoint(readFileSync(path), path);
+    expect({ epoch, batch, step, skipped, stale }).toEqual({
+      epoch: 4,
+      batch: 0,
+      step: 80,
+      skipped: 0,
+      stale: 0,
+    });
+    expect(about).toMatch(/^200 pairs \([0-9a-f]{8}\) in batches of 10 by seed 4$/);
+  });
+});

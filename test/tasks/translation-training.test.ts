@@ -1,0 +1,121 @@
+import { describe, expect, test } from "vitest";
+import { StateError } from "../../src/errors.js";
+import type { Runtime } from "../../src/runtime/runtime.js";
+import {
+  type TranslationTraining,
+  trainTranslation,
+} from "../../src/tasks/translation-training.js";
+import type { TrainingEvent, TrainingState } from "../../src/train/trainer.js";
+import { expectSameBits } from "../support/compare.js";
+import { withRuntime } from "../support/runtime.js";
+import { TOY_SIZES, toyPairs } from "../support/toy-language.js";
+
+function training(runtime: Runtime, given: Partial<TranslationTraining> = {}): TranslationTraining {
+  return {
+    runtime,
+    config: { ...TOY_SIZES, dropout: 0.1, bidirectional: true },
+    pairs: toyPairs(200),
+    validation: toyPairs(20, 2),
+    epochs: 2,
+    batch: 16,
+    rate: 0.02,
+    warmup: 5,
+    weightDecay: 0.01,
+    smoothing: 0.1,
+    teacherForcing: 1,
+    seed: 1,
+    patience: 5,
+    resume: null,
+    checkpointEvery: 1e9,
+    checkpoint: async () => {},
+    onBest: async () => {},
+    onEvent: () => {},
+    ...given,
+  };
+}
+
+describe("trainTranslation()", () => {
+  test("learns, and tells the best weights so far", async () => {
+    await withRuntime({ splitting: false, poison: false }, async (runtime) => {
+      const before = runtime.memory.usedBytes;
+      const events: TrainingEvent[] = [];
+      const best: number[] = [];
+      await trainTranslation(
+        training(runtime, {
+          epochs: 12,
+          config: { ...TOY_SIZES, hidden: 24 },
+          onEvent: (event) => events.push(event),
+          onBest: async (model, loss) => {
+            expect(model.training).toBe(false);
+            best.push(loss);
+          },
+        }),
+      );
+      const validated = events.filter(({ kind }) => kind === "validated");
+      const [first, last] = [validated[0]?.validation, validated.at(-1)?.validation];
+      // ln 12 = 2.5 is a guess among all tokens
+      expect(first).toBeLessThan(2.5);
+      expect(last).toBeLessThan(0.7 * (first as number));
+      expect(best).toEqual(best.toSorted((a, b) => b - a));
+      expect(runtime.memory.usedBytes).toBe(before);
+    });
+  });
+
+  test("goes on to the same bits after a stop", async () => {
+    await withRuntime({}, async (runtime) => {
+      let state: TrainingState | null = null;
+      const checkpoint = async (kept: TrainingState): Promise<void> => {
+        state = kept;
+      };
+      await trainTranslation(training(runtime, { checkpoint }));
+      const whole = state as TrainingState | null;
+
+      const controller = new AbortController();
+      const reason = new Error("stop");
+      const { signal } = controller;
+      const onEvent = ({ step }: TrainingEvent): void => {
+        if (step === 9) controller.abort(reason);
+      };
+      const stopped = trainTranslation(training(runtime, { checkpoint, signal, onEvent }));
+      await expect(stopped).rejects.toBe(reason);
+      const resume = state as TrainingState | null;
+      expect(resume?.step).toBe(9);
+      await trainTranslation(training(runtime, { checkpoint, resume }));
+      const again = state as TrainingState | null;
+      expect(again?.tensors.size).toBe(whole?.tensors.size);
+      for (const [name, values] of whole?.tensors ?? [])
+        expectSameBits(again?.tensors.get(name) ?? [], values, name);
+    });
+  });
+
+  test("does not go on with other pairs, batches or another seed", async () => {
+    await withRuntime({}, async (runtime) => {
+      let resume: TrainingState | null = null;
+      const checkpoint = async (kept: TrainingState): Promise<void> => {
+        resume = kept;
+      };
+      await trainTranslation(training(runtime, { epochs: 1, checkpoint }));
+      const before = runtime.memory.usedBytes;
+      const swapped = toyPairs(200).map(({ source, target }) => ({
+        source: target,
+        target: source,
+      }));
+      for (const other of [{ pairs: swapped }, { batch: 8 }, { seed: 2 }]) {
+        const wrong = trainTranslation(training(runtime, { resume, ...other }));
+        await expect(wrong).rejects.toThrow(StateError);
+        await expect(wrong).rejects.toThrow(
+          /^train: a checkpoint must be of the same run, got one of 200 pairs \([0-9a-f]{8}\) in batches of 16 by seed 1 for 200 pairs \(/,
+        );
+        expect(runtime.memory.usedBytes).toBe(before);
+      }
+    });
+  });
+
+  test.each(["pairs", "validation"])("needs %s", async (name) => {
+    await withRuntime({}, async (runtime) => {
+      await expect(trainTranslation(training(runtime, { [name]: [] }))).rejects.toThrow(
+        `train: there must be ${name} to learn from and to choose by, got none`,
+      );
+    });
+  });
+});
