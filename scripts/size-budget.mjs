@@ -10,7 +10,7 @@ const BUDGETS = [
   { files: /^heed\..*\.wasm$/, most: 40_000, aim: 20_000 },
   { files: /^worker\..*\.mjs$/, most: 4_000, aim: 2_000 },
   { files: /^(browser|browser-core|host\.browser)\.mjs$/, most: 60_000, aim: 40_000 },
-  { files: /^(node|cli)\.mjs$/, most: 100_000, aim: 60_000 },
+  { files: /^(node|cli)\.mjs$/, most: 120_000, aim: 80_000 }, // read from disk, not minified
 ];
 
 const folder = process.argv[2] ?? "dist";

@@ -96,7 +96,8 @@ export function geluTanhWith4(
 // @ts-ignore: decorator
 @inline
 export function geluErfSlope4(x: v128): v128 {
-  const c = clamp4(f32x4.mul(x, f32x4.splat(ROOT_HALF)), f32x4.splat(-ERF_END), f32x4.splat(ERF_END));
+  const scaled = f32x4.mul(x, f32x4.splat(ROOT_HALF));
+  const c = clamp4(scaled, f32x4.splat(-ERF_END), f32x4.splat(ERF_END));
   const z = f32x4.mul(c, c);
   const p3 = f32x4.splat(ERF_P3);
   const p2 = f32x4.splat(ERF_P2);

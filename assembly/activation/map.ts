@@ -158,10 +158,14 @@ export function mapHeld(
   x += (<usize>begin) << 2;
   if (n >= 16) {
     do {
-      const a = valueWith4(word, v128.load(x), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
-      const b = valueWith4(word, v128.load(x, 16), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
-      const c = valueWith4(word, v128.load(x, 32), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
-      const d = valueWith4(word, v128.load(x, 48), k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      let a = v128.load(x);
+      a = valueWith4(word, a, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      let b = v128.load(x, 16);
+      b = valueWith4(word, b, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      let c = v128.load(x, 32);
+      c = valueWith4(word, c, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+      let d = v128.load(x, 48);
+      d = valueWith4(word, d, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
       v128.store(y, a);
       v128.store(y, b, 16);
       v128.store(y, c, 32);
@@ -172,8 +176,9 @@ export function mapHeld(
     } while (n >= 16);
   }
   for (; n > 0; n -= 4, x += 16, y += 16) {
-    const v = loadFirst4(x, n);
-    storeFirst4(y, valueWith4(word, v, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13), n);
+    let v = loadFirst4(x, n);
+    v = valueWith4(word, v, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13);
+    storeFirst4(y, v, n);
   }
 }
 

@@ -1,8 +1,9 @@
-import { dotRow, floats, sumRow } from "../attention/row";
+import { floats } from "../attention/row";
 import { loadFirst4, storeFirst4 } from "../gemm/lanes";
 import { expNegative4 } from "../math/exp";
 import { madd4 } from "../math/madd";
 import { tanh4 } from "../math/tanh";
+import { rowDot, rowSum } from "../reduce/rows";
 
 /**
  * Additive attention, one query row a unit: score(s) = v·tanh(query + keys[s]),
@@ -49,7 +50,7 @@ export function additiveAttentionF32(
 
     for (let s = 0; s < length; s++) {
       energyRow(rowEnergy, rowQuery, keyRows + floats(s * width), width);
-      store<f32>(rowWeights + floats(s), dotRow(v, rowEnergy, width));
+      store<f32>(rowWeights + floats(s), rowDot(v, rowEnergy, width));
     }
     softmaxVisible(rowWeights, length, positions);
     weightedRows(context + floats(row * valueWidth), rowWeights, valueRows, length, valueWidth);
@@ -88,7 +89,7 @@ export function additiveAttentionGradScoresF32(
     for (let s = 0; s < length; s++) {
       const dw =
         load<f32>(dWeights + rowStart + floats(s)) +
-        dotRow(rowContext, valueRows + floats(s * valueWidth), valueWidth);
+        rowDot(rowContext, valueRows + floats(s * valueWidth), valueWidth);
       store<f32>(dScores + rowStart + floats(s), dw);
     }
     softmaxGradVisible(dScores + rowStart, weights + rowStart, length, positions);
@@ -213,7 +214,7 @@ function softmaxVisible(scores: usize, length: i32, n: i32): void {
     storeFirst4(at, expNegative4(f32x4.sub(loadFirst4(at, length - s), shift)), length - s);
   }
 
-  const total = f32x4.splat(sumRow(scores, length));
+  const total = f32x4.splat(rowSum(scores, length));
   for (let s = 0; s < length; s += 4) {
     const at = scores + floats(s);
     storeFirst4(at, f32x4.div(loadFirst4(at, length - s), total), length - s);
@@ -223,7 +224,7 @@ function softmaxVisible(scores: usize, length: i32, n: i32): void {
 
 /** dw becomes w·(dw − Σ w·dw) in place over the first `length` of n, zeros behind them. */
 function softmaxGradVisible(dw: usize, w: usize, length: i32, n: i32): void {
-  const mean = f32x4.splat(dotRow(dw, w, length));
+  const mean = f32x4.splat(rowDot(dw, w, length));
   for (let s = 0; s < length; s += 4) {
     const rest = length - s;
     const at = dw + floats(s);

@@ -11,7 +11,9 @@
  */
 import { PANEL, PANEL_ROW } from "../gemm/tile";
 import { interleave, product, ROWS } from "./product";
-import { addRow, dotRow, expRow, expRowMarking, floats, scaleRow } from "./row";
+import { rowDot } from "../reduce/rows";
+import { rowExp } from "../softmax/rows";
+import { addRow, expRowMarking, floats, scaleRow } from "./row";
 import { clearHidden, copyHidden, dropRow, HIDDEN, Rules, scaleShown } from "./rules";
 import { padded, scoreTile, tileStart, tilesOf } from "./scores";
 
@@ -205,7 +207,7 @@ function gradRow(
     expRowMarking(applied, n, load<f32>(stats));
     scaleShown(applied, n, factor);
   } else {
-    expRow(applied, n, load<f32>(stats));
+    rowExp(applied, applied, n, load<f32>(stats));
     scaleRow(applied, applied, n, factor);
   }
 
@@ -228,7 +230,7 @@ function hideRest(row: usize, met: i32, stride: i32, selecting: i32): void {
 
 /** dw becomes scale·w·(dw − Σ w·dw). */
 function softmaxGradRow(dw: usize, w: usize, n: i32, scale: f32): void {
-  const mean = f32x4.splat(dotRow(w, dw, n));
+  const mean = f32x4.splat(rowDot(w, dw, n));
   const factor = f32x4.splat(scale);
   // In whole vectors: a row of scratch goes on to a multiple of 32.
   for (const stop = dw + floats(n); dw < stop; dw += 16) {

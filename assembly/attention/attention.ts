@@ -1,6 +1,8 @@
 import { PANEL, PANEL_ROW } from "../gemm/tile";
 import { interleave, product, ROWS } from "./product";
-import { expRow, expRowMarking, floats, maxRow, scaleRow, sumRow } from "./row";
+import { rowMax, rowSum } from "../reduce/rows";
+import { rowExp } from "../softmax/rows";
+import { expRowMarking, floats, scaleRow } from "./row";
 import { clearHidden, dropRow, Rules } from "./rules";
 import { padded, scoreTile, tileStart, tilesOf } from "./scores";
 
@@ -123,7 +125,7 @@ function attentionTile(
   // 2. exponentials and their sums; the division waits for step 4
   for (let row = 0; row < rows; row++) {
     const at = scores + floats(row * stride);
-    softmaxRow(at, stats + <usize>row * 8, padded(met), rules.selecting);
+    softrowMax(at, stats + <usize>row * 8, padded(met), rules.selecting);
     dropRow(rules, at, head * queries + first + row, keys, met);
   }
   // 3. weights · values
@@ -159,12 +161,12 @@ function attentionTile(
  * Scores become e^(score − shift) in place, and stats [shift, 1/sum]. The shift is the largest
  * score; a row with nothing to see has shift and 1/sum 0, so that all that follows is 0.
  */
-function softmaxRow(scores: usize, stats: usize, n: i32, selecting: i32): void {
-  const largest = maxRow(scores, n);
+function softrowMax(scores: usize, stats: usize, n: i32, selecting: i32): void {
+  const largest = rowMax(scores, n);
   const shift: f32 = largest == -Infinity ? 0 : largest;
   if (selecting) expRowMarking(scores, n, shift);
-  else expRow(scores, n, shift);
-  const sum = sumRow(scores, n);
+  else rowExp(scores, scores, n, shift);
+  const sum = rowSum(scores, n);
   store<f32>(stats, shift);
   store<f32>(stats, sum == 0 ? 0 : 1 / sum, 4);
 }

@@ -12,8 +12,8 @@ export const EXP_C5: f32 = 0.008368684;
 export const EXP_C6: f32 = 0.0013788106;
 
 /**
- * eʳ − 1 for r in [−ln2/2, ln2/2] as r + r²·Q(r), so that the caller's last addition alone rounds at
- * full size. Worst error of the polynomial 0.04 ulp, of all the steps of an exponential 1 ulp.
+ * eʳ − 1 for r in [−ln2/2, ln2/2] as r + r²·Q(r), so that the caller's last addition alone rounds
+ * at full size. Worst error of the polynomial 0.04 ulp, of all the steps of an exponential 1 ulp.
  */
 // @ts-ignore: decorator
 @inline

@@ -1,9 +1,9 @@
 /**
  * Constants that stay in registers or on the stack through a loop.
  *
- * V8 builds a constant vector anew at each use, three instructions; since V8 12 inside loops too.
- * A constant or'ed with a zero that no compiler can know is built once, before the loop: an
- * exponential takes 0.7 ns an element then instead of 1.7.
+ * V8 builds a constant vector anew at each use, three instructions: V8 11.3 in loops that test
+ * before their body, V8 13.6 in all. A constant or'ed with a zero that no compiler can know is built
+ * once, before the loop: an exponential takes 0.7 ns an element then instead of 1.7 (V8 13.6).
  */
 
 /** Zero in all bits, from a size or index, which is never negative. */

@@ -17,7 +17,7 @@ export const SIGMOID_SCALE: f32 = 5.421010862427522e-20; // 2⁻⁶⁴
 
 /**
  * 1/(1 + e⁻ˣ) in four lanes, within 4 ulp over the whole range, subnormal results too; NaN stays
- * NaN. With z = e^−|x|, which cannot overflow, it is 1/(1 + z) on the right and z/(1 + z) on the left.
+ * NaN. With z = e^−|x|, which cannot overflow, it is 1/(1 + z) on the right, z/(1 + z) on the left.
  */
 // @ts-ignore: decorator
 @inline

@@ -63,7 +63,7 @@ export function doubled4(n: v128, d: v128): v128 {
   return f32x4.div(f32x4.mul(f32x4.add(n, n), d), below);
 }
 
-/** (1 + tanh 2a)/2 = s²/(s² + r²) with s = d + n, r = d − n: nothing cancels where tanh is near −1. */
+/** (1 + tanh 2a)/2 = s²/(s² + r²), s = d + n, r = d − n: nothing cancels where tanh is near −1. */
 // @ts-ignore: decorator
 @inline
 export function share4(n: v128, d: v128): v128 {
@@ -73,7 +73,7 @@ export function share4(n: v128, d: v128): v128 {
   return f32x4.div(s2, f32x4.add(s2, f32x4.mul(r, r)));
 }
 
-/** x within [low, high]. pmax and pmin keep a NaN of their first operand, and are one instruction. */
+/** x within [low, high]. pmax and pmin keep a NaN of their first operand, in one instruction. */
 // @ts-ignore: decorator
 @inline
 export function clamp4(x: v128, low: v128, high: v128): v128 {

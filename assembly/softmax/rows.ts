@@ -140,6 +140,13 @@ export function rowExpSum(x: usize, n: i32, shift: f32): f32 {
   return sum32(s0, s1, s2, s3, s4, s5, s6, s7);
 }
 
+/** e^(x − shift) of the vector at x, with the bits of rowExp: for loops that do more than that. */
+// @ts-ignore: decorator
+@inline
+export function expAt(x: usize, shift: v128): v128 {
+  return expPart(x, x + 16, shift);
+}
+
 /** expShifted4 of a row's last elements; lanes behind its end are 0. */
 function expPart(x: usize, stop: usize, shift: v128): v128 {
   if (x >= stop) return f32x4.splat(0);

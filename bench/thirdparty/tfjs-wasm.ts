@@ -28,13 +28,17 @@ export async function start(threads: number): Promise<Engine> {
     async prepare(bench: Bench) {
       tf.engine().startScope();
       const variants = bench.peers?.["tfjs-wasm"]?.(tf) ?? [];
-      return variants.map((make): Prepared => timed(tf, make));
+      let held = variants.length;
+      const release = (): void => {
+        if (--held === 0) tf.engine().endScope();
+      };
+      return variants.map((make): Prepared => ({ ...timed(tf, make), release }));
     },
   };
 }
 
 /** Results stay in the backend: reading them is no part of a run. */
-function timed(tf: Tfjs, make: () => TfTensor): Prepared {
+function timed(tf: Tfjs, make: () => TfTensor): Pick<Prepared, "run" | "values"> {
   return {
     run: () => tf.tidy(make).dispose(),
     values() {
@@ -43,6 +47,5 @@ function timed(tf: Tfjs, make: () => TfTensor): Prepared {
       y.dispose();
       return values;
     },
-    release: () => tf.engine().endScope(),
   };
 }

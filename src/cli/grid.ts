@@ -6,6 +6,8 @@ import { printable } from "./printable.js";
 const SHADES = [" ·", "░░", "▒▒", "▓▓", "██"] as const;
 /** Longer words are cut in the grid: columns of the terminal. */
 const MOST = 14;
+/** The first 64 characters of a word: marks without a width could go on for ever. */
+const START = /^.{0,64}/su;
 const DEFAULT_WIDTH = 80;
 const GAP = "  ";
 
@@ -76,8 +78,9 @@ function shade(weight: number): string {
 }
 
 function cut(word: string): string {
-  const safe = printable(word).replaceAll(/\s/g, " ");
-  if (stringWidth(safe) <= MOST) return safe;
+  const [start = ""] = START.exec(word) ?? [];
+  const safe = printable(start).replaceAll(/\s/g, " ");
+  if (start === word && stringWidth(safe) <= MOST) return safe;
   let short = "";
   for (const character of safe) {
     if (stringWidth(short + character) >= MOST) break;

@@ -1,6 +1,7 @@
+import { StateError } from "../errors.js";
 import { adamWStep } from "../ops/update.js";
 import type { Tensor } from "../tensor/tensor.js";
-import { notNegative, Optimizer, type Parameters } from "./optimizer.js";
+import { notNegative, Optimizer, type OptimizerState, type Parameters } from "./optimizer.js";
 
 /** The options of AdamW; the defaults are PyTorch's. */
 export interface AdamWOptions {
@@ -78,6 +79,16 @@ export class AdamW extends Optimizer {
       power1,
       power2,
     });
+  }
+
+  /** As Optimizer.loadState; a count of steps must be one, since powers are computed step by step. */
+  override loadState(state: OptimizerState): void {
+    for (const [name, [steps = 0]] of state)
+      if (name.startsWith("steps.") && !(Number.isInteger(steps) && steps >= 0 && steps <= 2 ** 24))
+        throw new StateError(
+          `AdamW.loadState: "${name}" must be a whole number from 0 to 2²⁴, got ${steps}`,
+        );
+    super.loadState(state);
   }
 
   protected override restored(): void {

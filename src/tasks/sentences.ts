@@ -13,8 +13,9 @@ export interface Segment {
  * breaks; blank ones are dropped. Abbreviations ("Mr. Smith") end one too: nothing is known of them.
  */
 export function splitSentences(text: string): string[] {
+  // The space is looked for first: a look behind at every quote of many would take quadratic time.
   return text
-    .split(/(?<=[.!?…]["'»”’)\]]*)\s+|[\r\n]+/u)
+    .split(/(?=\s)(?<=[.!?…]["'»”’)\]]*)\s+|[\r\n]+/u)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== "");
 }

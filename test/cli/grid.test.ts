@@ -2,6 +2,7 @@ import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { alignmentGrid } from "../../src/cli/grid.js";
 import type { TokenizedText } from "../../src/tasks/translation.js";
+import { cpuTime } from "../io/cpu-time.js";
 
 type Grid = Parameters<typeof alignmentGrid>[0];
 
@@ -106,6 +107,13 @@ describe("alignmentGrid()", () => {
       for (const line of alignmentGrid(grid, width).split("\n"))
         expect(stringWidth(line)).toBeLessThanOrEqual(Math.max(width, 32));
     expect(alignmentGrid(grid)).toContain("xxxxxxxxxxxxx…");
+  });
+
+  test("cuts a word of endless marks", () => {
+    const grid = crossed([`a${"\u0301".repeat(1e5)}`, "😀".repeat(40)], ["b"], [0]);
+    expect(cpuTime(() => alignmentGrid(grid))).toBeLessThan(1000);
+    expect(alignmentGrid(grid).length).toBeLessThan(200);
+    expect(alignmentGrid(grid)).not.toMatch(/\p{Surrogate}/u);
   });
 
   test("shows control characters and does not obey them", () => {

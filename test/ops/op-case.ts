@@ -23,6 +23,6 @@ export interface OpCase {
   reference(inputs: Record<string, Float64Array>): ArrayLike<number>;
   /** max |Δ| ≤ tolerance · max(1, max |y|); its reason stands beside it. */
   readonly tolerance: number;
-  /** ‖Δ‖ / ‖g‖; default 1e-3. */
+  /** ‖Δ‖ / ‖g‖; default 1e-5. */
   readonly gradTolerance?: number;
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { loadTokenizer } from "../../src/io/tokenizer.js";
 import { segmentsOf, splitPunctuation, splitSentences, textOf } from "../../src/tasks/sentences.js";
+import { cpuTime } from "../io/cpu-time.js";
 
 const tokenizer = loadTokenizer(readFileSync("models/translate-en-es/tokenizer.json"));
 
@@ -20,6 +21,15 @@ describe("splitSentences()", () => {
     ["Mr. Smith sleeps.", ["Mr.", "Smith sleeps."]],
   ])("splits %j", (text, sentences) => {
     expect(splitSentences(text)).toEqual(sentences);
+  });
+
+  test.each([
+    ["quotes", '"'.repeat(2 ** 18) + " ".repeat(2 ** 18)],
+    ["brackets", `${")".repeat(50)} `.repeat(2 ** 13)],
+    ["full stops", ". ".repeat(2 ** 18)],
+    ["line breaks", "\r\n".repeat(2 ** 18)],
+  ])("takes linear time for half a million %s", (_, text) => {
+    expect(cpuTime(() => splitSentences(text))).toBeLessThan(3000);
   });
 });
 

@@ -374,6 +374,16 @@ describe("train()", () => {
         ],
         [without("optimizer.mean.decoder.fc_out.bias"), 'missing "mean.decoder.fc_out.bias"'],
         [
+          {
+            ...state,
+            tensors: new Map([
+              ...state.tensors,
+              ["optimizer.steps.decoder.fc_out.bias", Float32Array.of(1e30)],
+            ]),
+          },
+          '"steps.decoder.fc_out.bias" must be a whole number from 0 to 2²⁴, got 1.0000000',
+        ],
+        [
           { ...state, about: "200 pairs" },
           "train: a checkpoint must be of the same run, got one of 200 pairs for 40 pairs. Train with",
         ],
