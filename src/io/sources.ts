@@ -14,7 +14,7 @@ export function bytesSource(
  * A model folder at an address.
  *
  * @param url  of the folder; a final slash is not needed
- * @throws {FormatError} FETCH_STATUS, FETCH_SIZE; MODEL_FILE_SIZE a file is longer than allowed
+ * @throws {FormatError} FETCH, FETCH_STATUS, FETCH_SIZE; MODEL_FILE_SIZE a file is longer than allowed
  */
 export function urlSource(
   url: string | URL,
@@ -30,7 +30,10 @@ export function urlSource(
       const address = new URL(file, folder);
       address.search = folder.search;
       const { signal = null } = options;
-      const response = await get(address, { signal });
+      const response = await get(address, { signal }).catch((cause: unknown) => {
+        signal?.throwIfAborted();
+        throw unreachable(address.href, cause);
+      });
       if (response.status === 404) {
         await response.body?.cancel();
         return undefined;
@@ -45,6 +48,15 @@ export function urlSource(
       return readBody(response, address.href, maxBytes);
     },
   };
+}
+
+/** fetch() fails with two words; why, it says in its cause, if at all. */
+function unreachable(address: string, error: unknown): FormatError {
+  const { cause = error } = error instanceof Error ? error : {};
+  const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+  const fault = new FormatError("FETCH", `fetch: ${address} must be reachable, got ${reason}`);
+  fault.cause = error;
+  return fault;
 }
 
 /** The body, counted as it comes: a compressed one may be far larger than the header says. */

@@ -30,7 +30,8 @@ export class Memory {
 
   /** @throws {StateError} the memory was released */
   get wasm(): WebAssembly.Memory {
-    if (!this.#wasm) throw new StateError("memory: must not be used after it was released");
+    if (!this.#wasm)
+      throw new StateError("memory: must not be used after its runtime was disposed. Init again");
     return this.#wasm;
   }
 
@@ -52,9 +53,10 @@ export class Memory {
   /**
    * A block of at least `bytes`, uninitialised, aligned to 64 bytes.
    *
-   * @throws {StateError} the maximum is reached or the host refuses to grow
+   * @throws {StateError} the maximum is reached, the host refuses to grow, or it was released
    */
   allocate(bytes: number): number {
+    void this.wasm;
     const wanted = sizeClass(bytes);
     const address =
       this.#take(wanted, wanted * SLACK) ?? this.#extend(wanted) ?? this.#take(wanted, Infinity);

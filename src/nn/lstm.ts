@@ -47,6 +47,10 @@ export class LSTM extends Module {
     this.layers = options.layers ?? 1;
     this.directions = options.bidirectional ? 2 : 1;
     this.#dropout = options.dropout ?? 0;
+    if (!(Number.isInteger(this.layers) && this.layers >= 1))
+      throw new RangeError(`LSTM: layers must be an integer from 1 up, got ${this.layers}`);
+    if (!(this.#dropout >= 0 && this.#dropout <= 1))
+      throw new RangeError(`LSTM: dropout must lie in 0 … 1, got ${this.#dropout}`);
     const bound = 1 / Math.sqrt(Math.max(hidden, 1));
     for (let layer = 0; layer < this.layers; layer++)
       for (let direction = 0; direction < this.directions; direction++) {

@@ -72,6 +72,7 @@ export abstract class Module {
     const misshapen = [...own].flatMap(([name, { shape, size }]) => {
       const came = state.get(name);
       if (!came) return [];
+      if (came instanceof Tensor) void came.ptr; // alive, before anything is written
       if (showShape(came.shape) !== showShape(shape))
         return [`"${name}" must be ${showShape(shape)}, got ${showShape(came.shape)}`];
       const count = came instanceof Tensor ? came.size : came.values.length;

@@ -2,7 +2,7 @@ import { IndexError } from "../errors.js";
 import { expectDType, expectShape, sameRuntime } from "../tensor/check.js";
 import { empty, emptyLike, tensor, zeros } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
-import { gradientOf, recordMany, wants } from "./tape.js";
+import { gradientOf, recording, recordMany, wants } from "./tape.js";
 
 /** What additiveAttention takes beside its tensors. */
 export interface AdditiveAttentionOptions {
@@ -80,11 +80,12 @@ export function additiveAttention(
     positions * (TANH_COST * width + 2 * valueWidth),
   );
   energy.dispose();
+  if (!options.lengths && !recording([query, keys, v, values])) lengths.dispose();
 
   recordMany(
     WHO,
     [context, weights],
-    [query, keys, v, values],
+    [query, keys, v, values, lengths],
     ([dContextOrNull, dWeightsOrNull]) => {
       const dContext = dContextOrNull ?? zeros(runtime, context.shape);
       const dWeights = dWeightsOrNull ?? zeros(runtime, weights.shape);

@@ -13,7 +13,7 @@ import {
 } from "./attention-call.js";
 import { attentionGradient } from "./attention-gradient.js";
 import { readsHidden, writeRules } from "./attention-rules.js";
-import { recordMany } from "./tape.js";
+import { recording, recordMany } from "./tape.js";
 
 export type { AttentionDropout, AttentionOptions } from "./attention-call.js";
 
@@ -47,8 +47,9 @@ export interface AttentionResult {
  */
 export function attention(q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = {}): Tensor {
   const call = checkCall("attention", q, k, v, options);
-  const { output, stats } = forward(call, null);
-  recordMany("attention", [output], [q, k, v], ([dy]) =>
+  const { output, stats } = q.runtime.scope(() => forward(call, null));
+  if (!recording([q, k, v])) stats.dispose();
+  recordMany("attention", [output], operandsOf(call), ([dy]) =>
     attentionGradient(call, stats, dy ?? null, null),
   );
   return output;
@@ -69,12 +70,21 @@ export function attentionWithWeights(
   options: AttentionOptions = {},
 ): AttentionResult {
   const call = checkCall("attentionWithWeights", q, k, v, options);
-  const weights = empty(q.runtime, [...q.shape.slice(0, -2), call.queries, call.keys]);
-  const { output, stats } = forward(call, weights);
-  recordMany("attentionWithWeights", [output, weights], [q, k, v], ([dy, dWeights]) =>
+  const { output, stats, weights } = q.runtime.scope(() => {
+    const weights = empty(q.runtime, [...q.shape.slice(0, -2), call.queries, call.keys]);
+    return { ...forward(call, weights), weights };
+  });
+  if (!recording([q, k, v])) stats.dispose();
+  recordMany("attentionWithWeights", [output, weights], operandsOf(call), ([dy, dWeights]) =>
     attentionGradient(call, stats, dy ?? null, dWeights ?? null),
   );
   return { output, weights };
+}
+
+/** What the way back reads: the tape holds them unchanged. */
+function operandsOf({ q, k, v, rules }: AttentionCall): Tensor[] {
+  const masks = [rules.mask?.tensor, rules.dropout?.mask].filter((mask) => mask != null);
+  return [q, k, v, ...masks];
 }
 
 /** The output, and the shift and 1/sum of every row's softmax. */

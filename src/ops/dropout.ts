@@ -57,7 +57,7 @@ export function dropout(x: Tensor, p: number, options: DropoutOptions = {}): Ten
       );
     return to;
   };
-  return record("dropout", apply(x), [x], (dy) => [apply(dy)]);
+  return record("dropout", apply(x), mask ? [x, mask] : [x], (dy) => [apply(dy)]);
 }
 
 /**

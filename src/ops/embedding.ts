@@ -42,7 +42,7 @@ export function embedding(table: Tensor, ids: Tensor, options: EmbeddingOptions 
   const y = empty(runtime, [...ids.shape, width]);
   const count = ids.size;
   runtime.run("embeddingF32", [y.ptr, table.ptr, ids.ptr, width], count, width);
-  return record("embedding", y, [table], (dy) => {
+  return record("embedding", y, [table, ids], (dy) => {
     const dTable = gradientOf(table);
     if (dTable)
       runtime.run(

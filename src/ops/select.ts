@@ -45,7 +45,7 @@ export function topK(x: Tensor, k: number): { values: Tensor; indices: Tensor } 
   const values = empty(runtime, shape);
   const indices = empty(runtime, shape, "i32");
   runtime.run("topKF32", [values.ptr, indices.ptr, x.ptr, n, k], rows, 2 * n);
-  recordMany("topK", [values], [x], ([dValues]) => {
+  recordMany("topK", [values], [x, indices], ([dValues]) => {
     if (!dValues) return [null];
     const dx = zeros(runtime, x.shape);
     runtime.run("topKGradF32", [dx.ptr, dValues.ptr, indices.ptr, n, k], rows, k);

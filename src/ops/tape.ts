@@ -26,6 +26,8 @@ export function wants(x: Tensor): boolean {
 /**
  * Remembers how y came from its inputs. Returns at once when nothing wants a gradient.
  *
+ * @param inputs    all that backward reads, ids and masks too: backward() refuses to go on when one
+ *                  was written in between
  * @param backward  from ∂loss/∂y to one gradient an input; null where none is wanted, or where it
  *                  was added into gradientOf(input)
  */
@@ -43,7 +45,8 @@ export function recordMany(
 ): void {
   sameRuntime(name, ...outputs, ...inputs);
   if (!recording(inputs)) return;
-  const node: TapeNode = { sequence: sequence++, name, inputs, outputs, backward };
+  const versions = versionsOf(inputs, outputs);
+  const node: TapeNode = { sequence: sequence++, name, inputs, outputs, versions, backward };
   for (const y of outputs) y.node = node;
 }
 
@@ -68,7 +71,8 @@ export function noGrad<T>(runtime: Runtime, fn: () => T): T {
  *
  * @param loss  one element
  * @throws {ShapeError} the loss has more than one element
- * @throws {StateError} nothing was recorded, or the graph was used already
+ * @throws {StateError} nothing was recorded, the graph was used already, or an operand was written
+ *   in place since
  */
 export function backward(loss: Tensor): void {
   if (loss.size !== 1)
@@ -137,11 +141,26 @@ function step(node: TapeNode, gradients: Gradients): void {
     );
   node.backward = null;
   if (dys.every((dy) => dy === null)) return;
+  expectUnchanged(node);
   const results = run(dys);
   node.inputs.forEach((x, index) => {
     const dx = results[index];
     if (dx && wants(x)) gradients.add(x, dx);
   });
+}
+
+/** Gradients of other values than the forward pass saw would be wrong; of other ids, out of range. */
+function expectUnchanged({ name, inputs, outputs, versions }: TapeNode): void {
+  const now = versionsOf(inputs, outputs);
+  const changed = now.findIndex((version, index) => version !== versions[index]);
+  if (changed >= 0)
+    throw new StateError(
+      `backward: what ${name} read and made must be unchanged until then, got ${[...inputs, ...outputs][changed]} written in place. Write after backward(), or compute the loss anew`,
+    );
+}
+
+function versionsOf(inputs: readonly Tensor[], outputs: readonly Tensor[]): number[] {
+  return [...inputs, ...outputs].map((x) => x.version);
 }
 
 function reachable(from: Tensor): TapeNode[] {
@@ -190,7 +209,9 @@ class Gradients {
 
   buffer(x: Tensor): Tensor {
     if (isLeaf(x)) {
-      x.grad ??= this.runtime.unscoped(() => zeros(this.runtime, x.shape));
+      // As long-lived as x itself.
+      x.grad ??= this.runtime.beside(x.storage, () => zeros(this.runtime, x.shape));
+      x.grad.touch();
       return x.grad;
     }
     const found = this.#pending.get(x);

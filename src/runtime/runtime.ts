@@ -9,7 +9,7 @@ export interface Releasable {
   release(): void;
 }
 
-/** Marks values that hold memory: a scope keeps what its result reaches through this key. */
+/** Marks values that hold memory, a list: a scope keeps what its result reaches through this key. */
 export const held: unique symbol = Symbol("heed.held");
 
 export interface RuntimeInfo {
@@ -113,8 +113,10 @@ export class Runtime {
     const scope = new Scope(this.#scopes);
     try {
       const result = scope.run(fn);
-      if (result instanceof Promise)
+      if (result instanceof Promise) {
+        result.catch(() => {}); // it will miss what is freed here, and nobody else awaits it
         throw new TypeError("scope: fn must be synchronous, got a promise. Await outside of it");
+      }
       scope.keep(result);
       return result;
     } finally {
@@ -129,12 +131,12 @@ export class Runtime {
 
   /** Runs fn outside every scope: what it makes lives until it is disposed. */
   unscoped<T>(fn: () => T): T {
-    const scopes = this.#scopes.splice(0);
-    try {
-      return fn();
-    } finally {
-      this.#scopes.push(...scopes);
-    }
+    return this.#within(0, fn);
+  }
+
+  /** Runs fn in the scope that holds `item`, or outside of all: what it makes lives as long. */
+  beside<T>(item: Releasable, fn: () => T): T {
+    return this.#within(this.#scopes.findIndex((scope) => scope.made.has(item)) + 1, fn);
   }
 
   /** Enters something into the innermost scope. */
@@ -173,6 +175,16 @@ export class Runtime {
   [Symbol.dispose](): void {
     this.dispose();
   }
+
+  /** Runs fn in the outermost scopes only. */
+  #within<T>(depth: number, fn: () => T): T {
+    const inner = this.#scopes.splice(depth);
+    try {
+      return fn();
+    } finally {
+      this.#scopes.push(...inner);
+    }
+  }
 }
 
 /** A bijection of 32 bits whose every output bit depends on every input bit (Chris Wellons, "lowbias32"). */
@@ -183,12 +195,25 @@ export function mix32(value: number): number {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-function heldBy(value: unknown, into = new Set<Releasable>(), depth = 0): Set<Releasable> {
-  if (typeof value !== "object" || value === null || depth > 8) return into;
-  if (held in value) return into.add(value[held] as Releasable);
-  if (ArrayBuffer.isView(value)) return into;
-  const items =
-    value instanceof Map || value instanceof Set ? value.values() : Object.values(value);
-  for (const item of items) heldBy(item, into, depth + 1);
-  return into;
+/** Levels of a result that a scope looks into. */
+const DEPTH = 8;
+
+/** What a value reaches through arrays, maps and objects; level by level, each object once. */
+function heldBy(value: unknown): Set<Releasable> {
+  const found = new Set<Releasable>();
+  const seen = new Set<object>();
+  let level: Iterable<unknown>[] = [[value]];
+  for (let depth = 0; depth <= DEPTH && level.length > 0; depth++) {
+    const next: Iterable<unknown>[] = [];
+    for (const items of level)
+      for (const item of items) {
+        if (typeof item !== "object" || item === null || seen.has(item)) continue;
+        seen.add(item);
+        if (held in item) for (const each of item[held] as Releasable[]) found.add(each);
+        else if (item instanceof Map || item instanceof Set) next.push(item.values());
+        else if (!ArrayBuffer.isView(item)) next.push(Object.values(item));
+      }
+    level = next;
+  }
+  return found;
 }

@@ -36,7 +36,9 @@ export function sameShape(who: string, a: Tensor, b: Tensor, names = "a and b"):
     );
 }
 
+/** @throws {DTypeError} the element type is another; TypeError x is no tensor */
 export function expectDType(who: string, x: Tensor, dtype: DType, name: string): void {
+  expectTensor(who, x, name);
   if (x.dtype !== dtype)
     throw new DTypeError(`${who}: ${name} must be ${dtype}, got ${x.dtype}${showShape(x.shape)}`);
 }
@@ -57,9 +59,18 @@ export function expectShape(
 
 /** All tensors must live in one runtime. */
 export function sameRuntime(who: string, ...tensors: readonly Tensor[]): void {
+  for (const x of tensors) expectTensor(who, x, "every operand");
   const first = tensors[0]?.runtime;
   if (tensors.some((x) => x.runtime !== first))
     throw new StateError(`${who}: all tensors must belong to one runtime, got two`);
+}
+
+function expectTensor(who: string, x: unknown, name: string): void {
+  // By its mark and not by class, which is imported here as a type: tensor.ts stands on this file.
+  if (typeof x !== "object" || x === null || !("dtype" in x && "runtime" in x))
+    throw new TypeError(
+      `${who}: ${name} must be a tensor, got ${Array.isArray(x) ? "an array" : x === null ? "null" : typeof x}`,
+    );
 }
 
 /** An axis counted from the front, or from the back when negative. */

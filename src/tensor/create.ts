@@ -1,4 +1,4 @@
-import { ShapeError } from "../errors.js";
+import { DTypeError, ShapeError } from "../errors.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { showShape, sizeOf } from "./check.js";
 import { Storage } from "./storage.js";
@@ -8,6 +8,8 @@ const BYTES = { f32: 4, i32: 4, u8: 1 } as const;
 
 /** A tensor whose values are not set yet. */
 export function empty(runtime: Runtime, shape: Shape, dtype: DType = "f32"): Tensor {
+  if (!Object.hasOwn(BYTES, dtype))
+    throw new DTypeError(`tensor: dtype must be "f32", "i32" or "u8", got ${String(dtype)}`);
   const bytes = sizeOf(shape) * BYTES[dtype];
   return new Tensor(runtime, new Storage(runtime, bytes), [...shape], dtype);
 }
@@ -37,6 +39,7 @@ export function full(runtime: Runtime, shape: Shape, value: number, dtype: DType
  * @param values  as many numbers as the shape has elements
  * @param dtype   defaults to that of a typed array, else f32
  * @throws {ShapeError} the count of values does not fit the shape
+ * @throws {TypeError} a value is no number
  */
 export function tensor(
   runtime: Runtime,
@@ -49,7 +52,13 @@ export function tensor(
     throw new ShapeError(
       `tensor: shape ${showShape(shape)} must get ${size} values, got ${values.length}`,
     );
-  return empty(runtime, shape, dtype).write(values);
+  const x = empty(runtime, shape, dtype);
+  try {
+    return x.write(values);
+  } catch (error) {
+    x.dispose();
+    throw error;
+  }
 }
 
 /** The same memory under another shape of as many elements. Not recorded for gradients: see reshape. */

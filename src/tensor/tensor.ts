@@ -15,6 +15,8 @@ export interface TapeNode {
   readonly name: string;
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
+  /** Of the inputs, then of the outputs, when the op ran. */
+  readonly versions: readonly number[];
   /** Null once used. */
   backward: ((gradients: (Tensor | null)[]) => (Tensor | null)[]) | null;
 }
@@ -44,8 +46,9 @@ export class Tensor {
     this.size = sizeOf(shape);
   }
 
-  get [held](): Storage {
-    return this.storage;
+  /** A gradient is kept with its tensor. */
+  get [held](): Storage[] {
+    return this.grad ? [this.storage, this.grad.storage] : [this.storage];
   }
 
   get rank(): number {
@@ -93,12 +96,18 @@ export class Tensor {
     return this.#view()[0] as number;
   }
 
-  /** Overwrites all values in place. */
+  /**
+   * Overwrites all values in place.
+   *
+   * @throws {ShapeError} the count of values is not the tensor's
+   * @throws {TypeError} a value is no number
+   */
   write(values: ArrayLike<number>): this {
     if (values.length !== this.size)
       throw new ShapeError(
         `write: ${showShape(this.shape)} must get ${this.size} values, got ${values.length}`,
       );
+    expectNumbers(values);
     this.#view().set(values);
     this.touch();
     return this;
@@ -127,4 +136,18 @@ export class Tensor {
     const { memory } = this.runtime;
     return memory[this.dtype](this.ptr, this.size);
   }
+}
+
+/** What is no number would be stored as NaN: rows of a nested array, strings, undefined. */
+function expectNumbers(values: ArrayLike<unknown>): void {
+  if (
+    ArrayBuffer.isView(values) &&
+    !(values instanceof BigInt64Array || values instanceof BigUint64Array)
+  )
+    return;
+  for (let i = 0; i < values.length; i++)
+    if (typeof values[i] !== "number")
+      throw new TypeError(
+        `write: every value must be a number, got ${Array.isArray(values[i]) ? "an array" : typeof values[i]} at ${i}. Flatten rows, and convert other values`,
+      );
 }

@@ -192,6 +192,23 @@ describe("urlSource()", () => {
     expect(await source({ "content-length": "3" }).read("config.json", 3)).toEqual(utf8("abc"));
   });
 
+  test("names an address that cannot be reached, and why", async () => {
+    const failing = (async () => {
+      throw new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
+    }) as typeof fetch;
+    const source = urlSource("https://host/m", { fetch: failing });
+    const error = await formatErrorAsync(() => source.read("config.json", 10));
+    expect(error.code).toBe("FETCH");
+    expect(error.message).toBe(
+      "fetch: https://host/m/config.json must be reachable, got connect ECONNREFUSED",
+    );
+  });
+
+  test("throws the signal's reason when it is aborted", async () => {
+    const aborted = urlSource("https://host/m", { signal: AbortSignal.abort(new Error("mine")) });
+    await expect(aborted.read("config.json", 10)).rejects.toThrow("mine");
+  });
+
   test("passes a broken connection on", async () => {
     const broken = new ReadableStream({
       start: (controller) => controller.error(new TypeError("cut")),

@@ -113,6 +113,16 @@ describe("LSTM", () => {
     deep.dispose();
   });
 
+  test.each([0, -1, 1.5, Number.NaN])("refuses %d layers", (layers) => {
+    expect(() => new LSTM(runtime, INPUTS, HIDDEN, { layers })).toThrow(
+      `LSTM: layers must be an integer from 1 up, got ${layers}`,
+    );
+  });
+
+  test.each([-0.1, 1.1, Number.NaN])("refuses a dropout of %d", (dropout) => {
+    expect(() => new LSTM(runtime, INPUTS, HIDDEN, { dropout })).toThrow("must lie in 0 … 1");
+  });
+
   test("refuses a state for another number of layers, and steps in both directions", () => {
     const lstm = new LSTM(runtime, INPUTS, HIDDEN, { layers: 2 });
     runtime.scope(() => {

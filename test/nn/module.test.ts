@@ -7,6 +7,7 @@ import { Module, type StateValues } from "../../src/nn/module.js";
 import { backward } from "../../src/ops/tape.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { ones } from "../../src/tensor/create.js";
+import type { Tensor } from "../../src/tensor/tensor.js";
 import { testRuntime } from "../support/runtime.js";
 import { sumOf } from "../support/sum.js";
 
@@ -103,6 +104,15 @@ describe("Module", () => {
     const block = new Block(runtime);
     const short = state(SHAPES).set("second.weight", { shape: [2, 2], values: [1, 2, 3] });
     expect(() => block.load(short)).toThrow("second.weight");
+    expect([...block.scale.read()]).toEqual([1, 1]);
+  });
+
+  test("load() refuses a tensor that was freed, and changes nothing", () => {
+    const block = new Block(runtime);
+    const freed = ones(runtime, [2, 2]);
+    freed.dispose();
+    const values = new Map<string, Tensor | StateValues>(state(SHAPES)).set("second.weight", freed);
+    expect(() => block.load(values)).toThrow("must not be used after it was freed");
     expect([...block.scale.read()]).toEqual([1, 1]);
   });
 

@@ -333,3 +333,68 @@ describe("record()", () => {
     other.dispose();
   });
 });
+
+describe("gradients of leaves", () => {
+  test("are freed with a leaf that a scope made", () => {
+    const before = runtime.memory.usedBytes;
+    runtime.scope(() => {
+      const x = leaf(3);
+      runtime.scope(() => backward(mul(x, x)));
+      expect(x.grad?.item(), "the scope around backward() leaves it").toBe(6);
+    });
+    expect(runtime.memory.usedBytes).toBe(before);
+  });
+
+  test("are kept with a leaf that is returned, and alone when they are returned", () => {
+    const x = runtime.scope(() => {
+      const inner = leaf(3);
+      backward(mul(inner, inner));
+      return inner;
+    });
+    expect(x.grad?.item()).toBe(6);
+    const grad = runtime.scope(() => {
+      const inner = leaf(4);
+      backward(mul(inner, inner));
+      return inner.grad;
+    });
+    expect(grad?.item()).toBe(8);
+  });
+
+  test("tell those who keep something derived from them that they have changed", () => {
+    const x = leaf(3);
+    backward(mul(x, x));
+    const version = x.grad?.version as number;
+    backward(mul(x, x));
+    expect(x.grad?.version).toBeGreaterThan(version);
+  });
+});
+
+describe("backward() after a write in place", () => {
+  test("refuses an operand that was written, and a view of one", () => {
+    for (const write of [(x: Tensor) => x.write([7]), (x: Tensor) => view(x, []).write([7])]) {
+      const x = leaf(3);
+      const y = mul(x, x);
+      write(x);
+      expect(() => backward(y)).toThrow(StateError);
+      expect(x.grad, "nothing was added").toBeNull();
+    }
+  });
+
+  test("refuses a result that was written, and names the op", () => {
+    const x = leaf(3);
+    const y = mul(x, x);
+    const z = scale(y, 2);
+    y.write([7]);
+    expect(() => backward(z)).toThrow(
+      "backward: what scale read and made must be unchanged until then, got f32[1] written in place",
+    );
+  });
+
+  test("takes operands that are written afterwards, before they are used again", () => {
+    const x = leaf(3);
+    backward(mul(x, x));
+    x.write([4]);
+    backward(mul(x, x));
+    expect(x.grad?.item()).toBe(6 + 8);
+  });
+});

@@ -274,6 +274,15 @@ describe("clipGradientNorm()", () => {
     });
   });
 
+  it("takes pairs of name and tensor, as an optimiser does", () => {
+    runtime.scope(() => {
+      const x = tensor(runtime, [0]);
+      x.grad = tensor(runtime, [5]);
+      expect(clipGradientNorm(new Map([["x", x]]), 1)).toBe(5);
+      expect(x.grad.item()).toBeCloseTo(1, 5); // 5 / (5 + 10⁻⁶)
+    });
+  });
+
   it("leaves gradients below the maximum, and tensors without one", () => {
     runtime.scope(() => {
       const parameters = [...parametersOf(runtime), tensor(runtime, [1])];

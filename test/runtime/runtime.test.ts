@@ -93,6 +93,34 @@ describe("Runtime.scope()", () => {
     expect(used()).toBe(0);
   });
 
+  test("leaves the rest of a promise that fails without a listener alone", async () => {
+    const failures: unknown[] = [];
+    const listen = (reason: unknown): void => void failures.push(reason);
+    process.on("unhandledRejection", listen);
+    const late = async (): Promise<unknown> => {
+      const x = ones(runtime, [4]);
+      await Promise.resolve();
+      return x.read();
+    };
+    expect(() => runtime.scope(late)).toThrow(TypeError);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    process.off("unhandledRejection", listen);
+    expect(failures).toEqual([]);
+  });
+
+  test("looks at each object of a result once, however they refer to each other", () => {
+    const start = performance.now();
+    const result = runtime.scope(() => {
+      const web: unknown[] = [];
+      for (let i = 0; i < 100; i++) web.push(web, { web });
+      return { web, x: ones(runtime, [4]), deep: [[[[[[ones(runtime, [4])]]]]]] };
+    });
+    // Every path of eight steps through the web would take years.
+    expect(performance.now() - start).toBeLessThan(2000);
+    expect([...result.x.read()]).toEqual([1, 1, 1, 1]);
+    expect(used()).toBe(128);
+  });
+
   test("does not free twice what was disposed inside", () => {
     runtime.scope(() => ones(runtime, [4]).dispose());
     expect(used()).toBe(0);
@@ -134,6 +162,24 @@ describe("Runtime.unscoped()", () => {
       ones(runtime, [4]);
     });
     expect(used()).toBe(0);
+  });
+});
+
+describe("Runtime.beside()", () => {
+  test("lets what it makes live as long as its neighbour", () => {
+    runtime.scope(() => {
+      const x = ones(runtime, [4]);
+      const y = runtime.scope(() => void runtime.beside(x.storage, () => ones(runtime, [4])));
+      expect(y).toBeUndefined();
+      expect(used(), "the inner scope did not free it").toBe(128);
+    });
+    expect(used(), "the outer one did").toBe(0);
+  });
+
+  test("is outside of every scope when its neighbour is", () => {
+    const x = ones(runtime, [4]);
+    runtime.scope(() => void runtime.beside(x.storage, () => ones(runtime, [4])));
+    expect(used()).toBe(128);
   });
 });
 

@@ -37,6 +37,36 @@ describe("tensor()", () => {
     expect(tensor(runtime, [], [3, 0, 2]).read()).toHaveLength(0);
   });
 
+  test.each([
+    [
+      "rows of a nested array",
+      [
+        [1, 2],
+        [3, 4],
+      ],
+      "an array at 0",
+    ],
+    ["strings", [1, "2"], "string at 1"],
+    ["holes", [1, undefined], "undefined at 1"],
+    ["a length without values", { length: 2 }, "undefined at 0"],
+    ["bigints", new BigInt64Array(2), "bigint at 0"],
+  ])("refuses %s, and gives the memory back", (_, values, got) => {
+    const use = () => tensor(runtime, values as unknown as number[], [2]);
+    expect(use).toThrow(TypeError);
+    expect(use).toThrow(`write: every value must be a number, got ${got}`);
+    expect(used()).toBe(0);
+  });
+
+  test.each(["f64", "constructor", ""])("refuses the element type %j", (dtype) => {
+    expect(() => tensor(runtime, [1], [1], dtype as "f32")).toThrow(DTypeError);
+    expect(used()).toBe(0);
+  });
+
+  test("says that the runtime is gone, and not that memory is full", () => {
+    runtime.dispose();
+    expect(() => tensor(runtime, [1])).toThrow("after its runtime was disposed");
+  });
+
   test("does not keep the caller's array or shape", () => {
     const values = Float32Array.of(1, 2);
     const shape = [2];
