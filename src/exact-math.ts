@@ -8,7 +8,7 @@
 
 // ln 2 and π/2 in two parts: the first has few enough bits that a small integer times it is exact.
 const LN2_HIGH = 45426 / 2 ** 16;
-const LN2_LOW = 1.4286068203094172e-6;
+const LN2_LOW = 0.0000014286068203094173;
 const HALF_PI_HIGH = 1.5707963267341256;
 const HALF_PI_LOW = 6.077100506506192e-11;
 

@@ -62,7 +62,7 @@ export function crossEntropy(
   for (const loss of losses.read()) total += loss;
   losses.dispose();
   if (!recording([logits])) stats.dispose();
-  return record("crossEntropy", tensor(runtime, [total * share], []), [logits], (dy) => {
+  return record("crossEntropy", tensor(runtime, [total * share], []), [logits, targets], (dy) => {
     const dLogits = emptyLike(logits);
     const scale = dy.item() * share;
     runtime.run(
@@ -71,7 +71,7 @@ export function crossEntropy(
       rows,
       8 * n,
     );
-    return [dLogits];
+    return [dLogits, null];
   });
 }
 

@@ -62,6 +62,8 @@ export class Runtime {
   readonly #kernels: Kernels;
   readonly #about: Pick<RuntimeInfo, "build" | "platform" | "threadsReason" | "precision">;
   readonly #scopes: Scope[] = [];
+  /** What is made outside of every scope while guarded() runs. */
+  #guard: Scope | null = null;
   #disposed = false;
   #seed = 0;
 
@@ -134,6 +136,23 @@ export class Runtime {
     return this.#within(0, fn);
   }
 
+  /** Runs fn, which makes something of many parts: when it throws, the parts made so far are freed. */
+  guarded<T>(fn: () => T): T {
+    const outer = this.#guard;
+    const guard = new Scope(this.#scopes);
+    this.#guard = guard;
+    try {
+      const result = fn();
+      for (const item of guard.made) outer?.made.add(item);
+      return result;
+    } catch (error) {
+      guard.close();
+      throw error;
+    } finally {
+      this.#guard = outer;
+    }
+  }
+
   /** Runs fn in the scope that holds `item`, or outside of all: what it makes lives as long. */
   beside<T>(item: Releasable, fn: () => T): T {
     return this.#within(this.#scopes.findIndex((scope) => scope.made.has(item)) + 1, fn);
@@ -141,12 +160,13 @@ export class Runtime {
 
   /** Enters something into the innermost scope. */
   track(item: Releasable): void {
-    this.#scopes.at(-1)?.made.add(item);
+    (this.#scopes.at(-1) ?? this.#guard)?.made.add(item);
   }
 
   /** Takes something that was freed by hand out of its scope. */
   untrack(item: Releasable): void {
     for (const scope of this.#scopes) scope.made.delete(item);
+    this.#guard?.made.delete(item);
   }
 
   /** Sets the sequence that nextSeed() draws from; checkpoints keep it. */

@@ -1,4 +1,4 @@
-import { FormatError } from "../errors.js";
+import { FormatError, StateError } from "../errors.js";
 import { flag, integer, oneOf, optional, readFields, real } from "../io/fields.js";
 import { type ModelSource, readModelFolder } from "../io/model-folder.js";
 import { loadTokenizer } from "../io/tokenizer.js";
@@ -6,6 +6,7 @@ import { unpackWeights, type WeightValues } from "../io/weights.js";
 import { Seq2Seq, type Seq2SeqConfig } from "../models/seq2seq.js";
 import { withoutInit } from "../nn/init.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { showShape } from "../tensor/check.js";
 import { Translator } from "./translate.js";
 
 /** What config.json of a translator holds. */
@@ -33,13 +34,25 @@ export async function loadTask(runtime: Runtime, source: ModelSource): Promise<T
   const weights = unpackWeights(folder.tensors, `${source.name}: model.safetensors`);
   const tokenizer = loadTokenizer(folder.tokenizer);
   agree(config, weights, tokenizer.vocabSize, source.name);
-  const model = withoutInit(() => new Seq2Seq(runtime, config));
+  return runtime.guarded(() => {
+    const model = withoutInit(() => new Seq2Seq(runtime, config));
+    return new Translator(loaded(model, weights, source.name), tokenizer);
+  });
+}
+
+/** The model with the file's weights; what does not fit is the file's fault, not the caller's. */
+function loaded(model: Seq2Seq, weights: ReadonlyMap<string, WeightValues>, name: string): Seq2Seq {
+  const known = model.stateDict();
+  const fits =
+    known.size === weights.size &&
+    [...known].every(
+      ([key, { shape }]) => showShape(weights.get(key)?.shape ?? []) === showShape(shape),
+    );
   try {
-    model.load(weights);
-    return new Translator(model, tokenizer);
+    return model.load(weights);
   } catch (error) {
-    model.dispose();
-    throw error;
+    if (fits || !(error instanceof StateError)) throw error;
+    throw new FormatError("CONFIG_WEIGHTS", `${name}: model.safetensors: ${error.message}`);
   }
 }
 

@@ -10,13 +10,13 @@ export interface Segment {
 
 /**
  * Sentences end at . ! ? … before white space, closing quotes and brackets included, and at line
- * breaks; blank ones are dropped. Abbreviations ("Mr. Smith") end one too: nothing is known of them.
+ * breaks; blank ones are dropped, and white space inside becomes one space. Abbreviations ("Mr. Smith") end one too: nothing is known of them.
  */
 export function splitSentences(text: string): string[] {
   // The space is looked for first: a look behind at every quote of many would take quadratic time.
   return text
     .split(/(?=\s)(?<=[.!?…]["'»”’)\]]*)\s+|[\r\n]+/u)
-    .map((sentence) => sentence.trim())
+    .map((sentence) => sentence.trim().replace(/\s+/gu, " "))
     .filter((sentence) => sentence !== "");
 }
 

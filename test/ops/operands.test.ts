@@ -98,6 +98,15 @@ describe("backward() after ids, lengths or a mask were written", () => {
       },
     ],
     [
+      "crossEntropy()",
+      () => {
+        const logits = ones(runtime, [2, 4]);
+        logits.requiresGrad = true;
+        const written = tensor(runtime, Int32Array.of(1, 3));
+        return { y: ops.crossEntropy(logits, written), written };
+      },
+    ],
+    [
       "additiveAttention()",
       () => {
         const operands = additiveOperands();

@@ -141,6 +141,30 @@ describe("Runtime.openScope()", () => {
   });
 });
 
+describe("Runtime.guarded()", () => {
+  test("frees what was made outside of scopes when fn throws, and nothing else", () => {
+    const kept = ones(runtime, [4]);
+    const at = used();
+    const make = (): Tensor => runtime.unscoped(() => ones(runtime, [100]));
+    expect(() =>
+      runtime.guarded(() => {
+        make();
+        runtime.guarded(make);
+        throw new Error("enough");
+      }),
+    ).toThrow("enough");
+    expect(used()).toBe(at);
+    expect([...kept.read()]).toEqual([1, 1, 1, 1]);
+  });
+
+  test("leaves what was made to its owner when fn returns", () => {
+    const y = runtime.guarded(() => runtime.unscoped(() => ones(runtime, [4])));
+    expect([...y.read()]).toEqual([1, 1, 1, 1]);
+    y.dispose();
+    expect(used()).toBe(0);
+  });
+});
+
 describe("Runtime.unscoped()", () => {
   test("lets what it makes outlive the scope, and restores the scope", () => {
     let kept: Tensor | undefined;

@@ -17,6 +17,7 @@ describe("splitSentences()", () => {
     ["Line one\nline two\r\n\r\nline three", ["Line one", "line two", "line three"]],
     ["It costs 3.50 now. See heed.dev today.", ["It costs 3.50 now.", "See heed.dev today."]],
     ["Wait... what?!", ["Wait...", "what?!"]],
+    ["The\tblack\u00a0 cat   sleeps.", ["The black cat sleeps."]],
     // Nothing is known of abbreviations: they end a sentence.
     ["Mr. Smith sleeps.", ["Mr.", "Smith sleeps."]],
   ])("splits %j", (text, sentences) => {
