@@ -15,7 +15,7 @@ export type ModelLocation = string | URL | Readonly<Record<string, Uint8Array>>;
 
 /** What init() returns: a runtime that makes tensors and loads models. */
 export class Heed extends Runtime {
-  /** How this platform opens a path that is no address; null where there are none. */
+  /** How this platform opens a path or a file: address; null where there are no files. */
   openFolder: ((path: string) => ModelSource) | null = null;
 
   /**
@@ -39,12 +39,13 @@ export class Heed extends Runtime {
   }
 
   #source(location: ModelLocation): ModelSource {
-    if (location instanceof URL) return urlSource(location);
-    if (typeof location !== "string") return bytesSource(location);
+    if (typeof location !== "string" && !(location instanceof URL)) return bytesSource(location);
+    const address = String(location);
     // Two letters at least: C:\ is a path.
-    if (/^[a-z][a-z0-9+.-]+:/i.test(location) || !this.openFolder)
-      return urlSource(new URL(location, globalThis.location?.href));
-    return this.openFolder(location);
+    const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(address);
+    if (this.openFolder && (!isAddress || address.startsWith("file:")))
+      return this.openFolder(address);
+    return urlSource(new URL(address, globalThis.location?.href));
   }
 }
 

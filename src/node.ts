@@ -1,3 +1,5 @@
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type Heed, type HeedOptions, start } from "./heed.js";
 import { nodePlatform } from "./platform/node.js";
 import { folderSource } from "./platform/node-files.js";
@@ -13,6 +15,7 @@ export * from "./index.js";
  */
 export async function init(options: HeedOptions = {}): Promise<Heed> {
   const heed = await start(nodePlatform(options), options);
-  heed.openFolder = folderSource;
+  heed.openFolder = (location) =>
+    folderSource(location.startsWith("file:") ? fileURLToPath(location) : resolve(location));
   return heed;
 }

@@ -22,6 +22,19 @@ async function withHeed(maximumBytes: number, use: (heed: Heed) => Promise<void>
 }
 
 describe("Heed.load()", () => {
+  test("takes a path, a file: address, and the files themselves", async () => {
+    const heed = await init({ threads: 1 });
+    const address = new URL(`../../${FOLDER}/`, import.meta.url);
+    const texts: string[] = [];
+    for (const location of [FOLDER, address, address.href, files]) {
+      using translator = await heed.load(location);
+      texts.push((await translator.translate("I am reading a book.")).text);
+    }
+    expect(new Set(texts).size).toBe(1);
+    await expect(heed.load("nowhere")).rejects.toThrow(/^\/.*nowhere: a model folder must hold/);
+    heed.dispose();
+  });
+
   test("leaves nothing behind when the model does not fit the memory", () =>
     withHeed(2 ** 22, async (heed) => {
       await expect(heed.load(FOLDER)).rejects.toThrow(StateError);
