@@ -1,5 +1,5 @@
 export * from "./additive-attention/additive-attention";
-export * from "./arithmetic/accumulate";
+export * from "./arithmetic/fill";
 export * from "./arithmetic/arithmetic";
 export * from "./arithmetic/sum-to";
 export * from "./dropout/dropout";

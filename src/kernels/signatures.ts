@@ -1,12 +1,10 @@
 // Made by scripts/build.mjs from assembly/: do not edit.
 /** The parameters of every kernel before begin and end; addresses and sizes in bytes and elements. */
 export interface KernelSignatures {
-  accumulateF32: [y: number, x: number];
   accumulateRowsF32: [y: number, x: number, n: number, yStride: number, xStride: number];
   adamWF32: [parameter: number, mean: number, variance: number, gradient: number, decay: number, oneMinusBeta1: number, beta2: number, oneMinusBeta2: number, size: number, inverse: number, eps: number];
   addF32: [y: number, a: number, b: number];
   addScalarF32: [y: number, a: number, value: number];
-  addScaledF32: [y: number, a: number, b: number, scale: number];
   addStridedF32: [y: number, a: number, b: number, rows: number, n: number, aOuter: number, aRow: number, aStep: number, bOuter: number, bRow: number, bStep: number];
   additiveAttentionF32: [context: number, weights: number, energy: number, query: number, keys: number, v: number, values: number, lengths: number, queries: number, positions: number, width: number, valueWidth: number];
   additiveAttentionGradEnergyF32: [dQuery: number, dKeys: number, vParts: number, dScores: number, query: number, keys: number, v: number, lengths: number, queries: number, positions: number, width: number];

@@ -3,7 +3,7 @@ import { expectDType, normalAxis, showShape, sizeOf } from "../tensor/check.js";
 import { empty } from "../tensor/create.js";
 import type { Shape, Tensor } from "../tensor/tensor.js";
 import { div } from "./arithmetic.js";
-import { record } from "./tape.js";
+import { record, recording } from "./tape.js";
 
 export interface ReduceOptions {
   /** Keep what is reduced as axes of length 1. */
@@ -53,7 +53,12 @@ export function sum(x: Tensor, axis?: number, options: ReduceOptions = {}): Tens
 export function mean(x: Tensor, axis?: number, options: ReduceOptions = {}): Tensor {
   const { middle } = reductionOf("mean", x, axis, options);
   expectSome("mean", x, middle);
-  return div(sum(x, axis, options), middle);
+  return x.runtime.guarded(() => {
+    const total = sum(x, axis, options);
+    const y = div(total, middle);
+    if (!recording([x])) total.dispose();
+    return y;
+  });
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What the layers above ask of the place they run in. An entry (src/node.ts, src/browser.ts,
- * src/edge.ts) chooses one and hands it in; nothing below an entry knows which it is.
+ * What the layers above ask of the place they run in. An entry (src/node.ts,
+ * src/browser.ts) chooses one and hands it in; nothing below an entry knows which it is.
  */
 
 /** One kernel binary: heed.<build>.wasm. The names with "threads", and "debug", want shared memory. */
@@ -32,7 +32,7 @@ export interface PoolWorker {
 }
 
 export interface Platform {
-  readonly name: "node" | "browser" | "edge";
+  readonly name: "node" | "browser";
   /** Threads that can run at once, as the host reports them. */
   readonly cores: number;
   /** Default maximum of a runtime's memory. */

@@ -15,7 +15,7 @@ export interface RuntimeOptions {
   readonly threads?: number;
   /** Bytes the memory starts with; default 16 MiB. */
   readonly initialBytes?: number;
-  /** Bytes the memory may reach; default 1 GiB in Node, 256 MiB in browsers, 64 MiB on edge. */
+  /** Bytes the memory may reach; default 1 GiB in Node, 256 MiB in browsers. */
   readonly maximumBytes?: number;
   /** "exact" (default): the same bits in every engine. "fast": fused multiply-add where the engine has it. */
   readonly precision?: "exact" | "fast";

@@ -127,32 +127,6 @@ describe("arithmetic", () => {
     expect(kernels.read(y, 1)[0]).toBe(Math.fround(5 / 3));
   });
 
-  it("accumulateF32() adds into y", () => {
-    for (const n of SIZES) {
-      const [x, before] = [random.array(n), random.array(n)];
-      const actual = overEveryCut(kernels, "accumulateF32", n, () => {
-        const y = kernels.guarded(n);
-        kernels.write(y, before);
-        return { args: [y, kernels.f32(x)], read: () => kernels.read(y, n) };
-      });
-      expect(actual).toEqual(Array.from(x, (v, i) => Math.fround(v + (before[i] as number))));
-    }
-  });
-
-  it("addScaledF32() is a + scale·b, the product and the sum rounded", () => {
-    for (const n of SIZES) {
-      const [a, b] = [random.array(n), random.array(n)];
-      const scale = Math.fround(0.3);
-      const actual = overEveryCut(kernels, "addScaledF32", n, () => {
-        const y = kernels.guarded(n);
-        return { args: [y, kernels.f32(a), kernels.f32(b), scale], read: () => kernels.read(y, n) };
-      });
-      expect(actual).toEqual(
-        Array.from(a, (v, i) => Math.fround(v + Math.fround(scale * (b[i] as number)))),
-      );
-    }
-  });
-
   it("fillF32() writes one value everywhere", () => {
     for (const n of SIZES) {
       const actual = overEveryCut(kernels, "fillF32", n, () => {

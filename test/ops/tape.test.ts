@@ -46,7 +46,9 @@ function scale(x: Tensor, factor: number): Tensor {
   runtime.run("scaleF32", [y.ptr, x.ptr, factor], x.size);
   return record("scale", y, [x], (dy) => {
     const dx = gradientOf(x);
-    if (dx) runtime.run("addScaledF32", [dx.ptr, dx.ptr, dy.ptr, factor], x.size);
+    const scaled = emptyLike(dy);
+    runtime.run("scaleF32", [scaled.ptr, dy.ptr, factor], x.size);
+    if (dx) runtime.run("addF32", [dx.ptr, dx.ptr, scaled.ptr], x.size);
     return [null];
   });
 }
