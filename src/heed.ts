@@ -3,8 +3,7 @@ import { bytesSource, urlSource } from "./io/sources.js";
 import type { Platform, PlatformOptions } from "./platform/platform.js";
 import { Runtime } from "./runtime/runtime.js";
 import { type RuntimeOptions, startRuntime } from "./runtime/start.js";
-import { loadTask } from "./tasks/load.js";
-import type { Translator } from "./tasks/translate.js";
+import { loadTask, type TaskName, type Tasks } from "./tasks/load.js";
 import { tensor } from "./tensor/create.js";
 import type { DType, Shape, Tensor } from "./tensor/tensor.js";
 
@@ -32,10 +31,14 @@ export class Heed extends Runtime {
   /**
    * Loads a model folder: config.json, model.safetensors, tokenizer.json.
    *
-   * @throws {FormatError} a file is missing or broken, or the files contradict each other
+   * @param task  what the model is for: it decides what is returned; default "translate"
+   * @throws {FormatError} a file is missing or broken, the files contradict each other, or they are
+   *   for another task
    */
-  async load(location: ModelLocation): Promise<Translator> {
-    return loadTask(this, this.#source(location));
+  async load(location: ModelLocation): Promise<Tasks["translate"]>;
+  async load<K extends TaskName>(location: ModelLocation, task: K): Promise<Tasks[K]>;
+  async load(location: ModelLocation, task: TaskName = "translate"): Promise<Tasks[TaskName]> {
+    return loadTask(this, this.#source(location), task);
   }
 
   #source(location: ModelLocation): ModelSource {

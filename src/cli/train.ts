@@ -2,54 +2,69 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { FormatError, HeedError } from "../errors.js";
 import { parseCheckpoint, serializeCheckpoint } from "../io/checkpoint.js";
-import { writeModelFolder } from "../io/save.js";
-import { idOf, loadTokenizer } from "../io/tokenizer.js";
+import { type ModelToSave, writeModelFolder } from "../io/save.js";
+import { loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
 import { packWeights, type Storage } from "../io/weights.js";
-import type { Seq2SeqConfig } from "../models/seq2seq.js";
 import type { Module } from "../nn/module.js";
 import { init } from "../node.js";
 import { readFile, replaceFile } from "../platform/node-files.js";
-import { trainTranslation } from "../tasks/translation-training.js";
+import { type Lesson, trainLesson } from "../tasks/training.js";
 import type { TrainingState } from "../train/trainer.js";
-import { readPairs } from "./pairs.js";
 import { Progress } from "./progress.js";
-import { shippedModel } from "./shipped-model.js";
 
+/** Options that all training programs have. */
 export interface TrainOptions {
-  readonly data: string;
   readonly out: string;
   readonly tokenizer?: string;
   readonly epochs: number;
   readonly batch: number;
   readonly rate: number;
-  readonly embedding: number;
-  readonly hidden: number;
-  readonly layers: number;
   readonly dropout: number;
-  readonly unidirectional: boolean;
-  readonly smoothing: number;
-  readonly forcing: number;
-  readonly seed: number;
   readonly patience: number;
-  readonly limit?: number;
+  readonly seed: number;
   readonly storage: Storage;
   readonly threads?: number;
 }
 
+/** What one program trains: how a model folder of its kind is made. */
+export interface TrainingProgram<Options extends TrainOptions, M extends Module, Item> {
+  /** A path, when nothing is said; null where the program needs one to be said, or needs none. */
+  readonly tokenizer: string | null;
+  /** Reads the data. */
+  prepare(options: Options, tokenizer: Tokenizer, signal: AbortSignal): Promise<Prepared<M, Item>>;
+}
+
+export interface Prepared<M extends Module, Item> {
+  /** What config.json will hold. */
+  readonly config: ModelToSave["config"];
+  readonly lesson: Lesson<M, Item>;
+  /** What the items are called: "pairs". */
+  readonly items: string;
+}
+
+/** What Ctrl-C says. */
+export const RESUMES = "stopping; once more to stop at once";
+
 const LARGEST = 2 ** 31;
-/** Steps over which the rate rises. */
+/** Steps over which the rate rises, at most; a tenth of a short run. */
 const WARMUP = 400;
 /** Milliseconds. */
 const CHECKPOINT_EVERY = 300_000;
 
 /**
- * `heed train translate`: learns from DATA/train.tsv, chooses by DATA/dev.tsv, and writes a model
- * folder to OUT whenever validation improves. Goes on from OUT/checkpoint.safetensors.
+ * `heed train …`: learns from the program's data and writes a model folder to OUT whenever
+ * validation improves. Goes on from OUT/checkpoint.safetensors.
  */
-export async function trainCommand(options: TrainOptions, signal: AbortSignal): Promise<void> {
-  const { data, out, batch, epochs, patience, rate, seed, smoothing, storage } = options;
+export async function trainCommand<Options extends TrainOptions, M extends Module, Item>(
+  program: TrainingProgram<Options, M, Item>,
+  options: Options,
+  signal: AbortSignal,
+): Promise<void> {
+  const { out, batch, epochs, patience, rate, seed, storage } = options;
   const progress = new Progress(process.stderr);
-  const tokenizerFile = options.tokenizer ?? join(shippedModel(), "tokenizer.json");
+  const tokenizerFile = options.tokenizer ?? program.tokenizer;
+  if (tokenizerFile === null)
+    throw new HeedError("train: there must be a tokenizer, got none. Give it with --tokenizer");
   const tokenizerBytes = await readFile(tokenizerFile, LARGEST);
   if (!tokenizerBytes)
     throw new HeedError(`train: there must be a tokenizer at ${tokenizerFile}, got no such file`);
@@ -57,46 +72,29 @@ export async function trainCommand(options: TrainOptions, signal: AbortSignal): 
   await mkdir(out, { recursive: true });
   const checkpoint = join(out, "checkpoint.safetensors");
   const resume = await readCheckpoint(checkpoint);
-
-  const { limit = Infinity } = options;
-  const pairs = await readPairs(data, "train", tokenizer, { limit, signal });
-  const validation = await readPairs(data, "dev", tokenizer, { signal });
-  const config: Seq2SeqConfig = {
-    sourceVocab: tokenizer.vocabSize,
-    targetVocab: tokenizer.vocabSize,
-    embedding: options.embedding,
-    hidden: options.hidden,
-    layers: options.layers,
-    dropout: options.dropout,
-    bidirectional: !options.unidirectional,
-    padding: idOf(tokenizer, "<pad>"),
-  };
+  const { config, lesson, items } = await program.prepare(options, tokenizer, signal);
   const save = (model: Module): Promise<void> =>
     writeModelFolder((file, bytes) => replaceFile(join(out, file), bytes), {
-      config: { task: "translate", architecture: "Seq2Seq", ...config },
+      config,
       tensors: packWeights(weightsOf(model), storage),
       tokenizer: tokenizerBytes,
     });
 
   const heed = await init(options.threads ? { threads: options.threads } : {});
   try {
+    const steps = epochs * Math.ceil(lesson.items.length / batch);
     progress.line(
-      `${pairs.length} pairs, ${validation.length} for validation, ${heed.threads} thread(s)${
+      `${lesson.items.length} ${items}, ${lesson.validation.length} for validation, ${heed.threads} thread(s)${
         resume ? `; going on after ${resume.step} steps` : ""
       }`,
     );
-    await trainTranslation({
+    await trainLesson(lesson, {
       runtime: heed,
-      config,
-      pairs,
-      validation,
       epochs,
       batch,
       rate,
-      warmup: WARMUP,
+      warmup: Math.min(WARMUP, Math.ceil(steps / 10)),
       weightDecay: 0.01,
-      smoothing,
-      teacherForcing: options.forcing,
       seed,
       patience,
       resume,

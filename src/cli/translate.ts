@@ -29,7 +29,7 @@ export async function translateCommand(
 ): Promise<void> {
   const heed = await init({ threads: options.threads });
   try {
-    const translator = await heed.load(options.model ?? shippedModel());
+    const translator = await heed.load(options.model ?? shippedModel("translate-en-es"));
     const print = await printer(options);
     const input = sentences.length > 0 ? [sentences] : readLines(options.file, signal);
     for await (const lines of input)

@@ -1,9 +1,15 @@
 import { beamSearch } from "../generation/beam-search.js";
 import type { Hypothesis } from "../generation/row-search.js";
-import { idOf, type Tokenizer } from "../io/tokenizer.js";
-import type { Seq2Seq } from "../models/seq2seq.js";
+import { flag, integer, oneOf, optional, readFields, real } from "../io/fields.js";
+import type { ModelFolder } from "../io/model-folder.js";
+import { idOf, loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
+import { unpackWeights } from "../io/weights.js";
+import { Seq2Seq } from "../models/seq2seq.js";
+import { withoutInit } from "../nn/init.js";
+import type { Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import { padRows } from "../train/batches.js";
+import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import { type Segment, segmentsOf, textOf } from "./sentences.js";
 import { alignWords, joinSentences, type TranslatedSentence, Translation } from "./translation.js";
 
@@ -11,6 +17,20 @@ import { alignWords, joinSentences, type TranslatedSentence, Translation } from 
 const MOST_TOKENS = 80;
 /** Sentences decoded side by side. */
 const BATCH = 32;
+
+/** What config.json of a translator holds. */
+const FIELDS = {
+  task: oneOf("translate"),
+  architecture: oneOf("Seq2Seq"),
+  sourceVocab: integer(1, 1_000_000),
+  targetVocab: integer(1, 1_000_000),
+  embedding: integer(1, 16_384),
+  hidden: integer(1, 16_384),
+  layers: integer(1, 64),
+  dropout: optional(real(0, 1), 0),
+  bidirectional: optional(flag(), false),
+  padding: integer(0, 999_999),
+} as const;
 
 export interface TranslateOptions {
   /** Hypotheses kept alive, 1 … 64; default 5. One is greedy. */
@@ -148,6 +168,29 @@ export class Translator {
       score: found.score,
     };
   }
+}
+
+/** The translator that a model folder holds; `name` is the folder's, for errors. */
+export function loadTranslator(runtime: Runtime, folder: ModelFolder, name: string): Translator {
+  const config = readFields(folder.config, FIELDS, `${name}: config.json`);
+  const { sourceVocab, targetVocab, embedding, hidden, padding } = config;
+  const weights = unpackWeights(folder.tensors, `${name}: model.safetensors`);
+  const tokenizer = loadTokenizer(folder.tokenizer);
+  expectShapes(
+    {
+      "encoder.embedding.weight": [sourceVocab, embedding],
+      "decoder.embedding.weight": [targetVocab, embedding],
+      "encoder.rnn.weight_hh_l0": [4 * hidden, hidden],
+    },
+    weights,
+    name,
+  );
+  const { vocabSize } = tokenizer;
+  expectVocabulary({ sourceVocab, targetVocab }, { vocabSize, padding }, name);
+  return runtime.guarded(() => {
+    const model = withoutInit(() => new Seq2Seq(runtime, config));
+    return new Translator(withWeights(model, weights, name), tokenizer);
+  });
 }
 
 function sizeOf(segment: Segment | undefined): number {

@@ -35,6 +35,14 @@ describe("Heed.load()", () => {
     heed.dispose();
   });
 
+  test("names the tasks there are", async () => {
+    await withHeed(2 ** 28, async (heed) => {
+      await expect(heed.load(FOLDER, "sing" as "translate")).rejects.toThrow(
+        /^load: the task must be one of translate.*, got "sing"$/,
+      );
+    });
+  });
+
   test("leaves nothing behind when the model does not fit the memory", () =>
     withHeed(2 ** 22, async (heed) => {
       await expect(heed.load(FOLDER)).rejects.toThrow(StateError);

@@ -1,28 +1,33 @@
 import { describe, expect, test } from "vitest";
 import { StateError } from "../../src/errors.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
-import {
-  type TranslationTraining,
-  trainTranslation,
-} from "../../src/tasks/translation-training.js";
+import { type TrainingPlan, trainLesson } from "../../src/tasks/training.js";
+import { type TranslationData, translationLesson } from "../../src/tasks/translation-training.js";
 import type { TrainingEvent, TrainingState } from "../../src/train/trainer.js";
 import { expectSameBits } from "../support/compare.js";
 import { withRuntime } from "../support/runtime.js";
 import { TOY_SIZES, toyPairs } from "../support/toy-language.js";
 
-function training(runtime: Runtime, given: Partial<TranslationTraining> = {}): TranslationTraining {
-  return {
-    runtime,
+function train(
+  runtime: Runtime,
+  plan: Partial<TrainingPlan> = {},
+  data: Partial<TranslationData> = {},
+): Promise<void> {
+  const lesson = translationLesson({
     config: { ...TOY_SIZES, dropout: 0.1, bidirectional: true },
     pairs: toyPairs(200),
     validation: toyPairs(20, 2),
+    smoothing: 0.1,
+    teacherForcing: 1,
+    ...data,
+  });
+  return trainLesson(lesson, {
+    runtime,
     epochs: 2,
     batch: 16,
     rate: 0.02,
     warmup: 5,
     weightDecay: 0.01,
-    smoothing: 0.1,
-    teacherForcing: 1,
     seed: 1,
     patience: 5,
     resume: null,
@@ -30,26 +35,27 @@ function training(runtime: Runtime, given: Partial<TranslationTraining> = {}): T
     checkpoint: async () => {},
     onBest: async () => {},
     onEvent: () => {},
-    ...given,
-  };
+    ...plan,
+  });
 }
 
-describe("trainTranslation()", () => {
+describe("trainLesson() with a translationLesson()", () => {
   test("learns, and tells the best weights so far", async () => {
     await withRuntime({ splitting: false, poison: false }, async (runtime) => {
       const before = runtime.memory.usedBytes;
       const events: TrainingEvent[] = [];
       const best: number[] = [];
-      await trainTranslation(
-        training(runtime, {
+      await train(
+        runtime,
+        {
           epochs: 12,
-          config: { ...TOY_SIZES, hidden: 24 },
           onEvent: (event) => events.push(event),
           onBest: async (model, loss) => {
             expect(model.training).toBe(false);
             best.push(loss);
           },
-        }),
+        },
+        { config: { ...TOY_SIZES, hidden: 24 } },
       );
       const validated = events.filter(({ kind }) => kind === "validated");
       const [first, last] = [validated[0]?.validation, validated.at(-1)?.validation];
@@ -67,7 +73,7 @@ describe("trainTranslation()", () => {
       const checkpoint = async (kept: TrainingState): Promise<void> => {
         state = kept;
       };
-      await trainTranslation(training(runtime, { checkpoint }));
+      await train(runtime, { checkpoint });
       const whole = state as TrainingState | null;
 
       const controller = new AbortController();
@@ -76,11 +82,11 @@ describe("trainTranslation()", () => {
       const onEvent = ({ step }: TrainingEvent): void => {
         if (step === 9) controller.abort(reason);
       };
-      const stopped = trainTranslation(training(runtime, { checkpoint, signal, onEvent }));
+      const stopped = train(runtime, { checkpoint, signal, onEvent });
       await expect(stopped).rejects.toBe(reason);
       const resume = state as TrainingState | null;
       expect(resume?.step).toBe(9);
-      await trainTranslation(training(runtime, { checkpoint, resume }));
+      await train(runtime, { checkpoint, resume });
       const again = state as TrainingState | null;
       expect(again?.tensors.size).toBe(whole?.tensors.size);
       for (const [name, values] of whole?.tensors ?? [])
@@ -94,14 +100,19 @@ describe("trainTranslation()", () => {
       const checkpoint = async (kept: TrainingState): Promise<void> => {
         resume = kept;
       };
-      await trainTranslation(training(runtime, { epochs: 1, checkpoint }));
+      await train(runtime, { epochs: 1, checkpoint });
       const before = runtime.memory.usedBytes;
       const swapped = toyPairs(200).map(({ source, target }) => ({
         source: target,
         target: source,
       }));
-      for (const other of [{ pairs: swapped }, { batch: 8 }, { seed: 2 }]) {
-        const wrong = trainTranslation(training(runtime, { resume, ...other }));
+      const others: [Partial<TrainingPlan>, Partial<TranslationData>][] = [
+        [{}, { pairs: swapped }],
+        [{ batch: 8 }, {}],
+        [{ seed: 2 }, {}],
+      ];
+      for (const [plan, data] of others) {
+        const wrong = train(runtime, { resume, ...plan }, data);
         await expect(wrong).rejects.toThrow(StateError);
         await expect(wrong).rejects.toThrow(
           /^train: a checkpoint must be of the same run, got one of 200 pairs \([0-9a-f]{8}\) in batches of 16 by seed 1 for 200 pairs \(/,
@@ -111,10 +122,13 @@ describe("trainTranslation()", () => {
     });
   });
 
-  test.each(["pairs", "validation"])("needs %s", async (name) => {
+  test.each([
+    ["pairs", "items"],
+    ["validation", "validation"],
+  ])("needs %s", async (name, said) => {
     await withRuntime({}, async (runtime) => {
-      await expect(trainTranslation(training(runtime, { [name]: [] }))).rejects.toThrow(
-        `train: there must be ${name} to learn from and to choose by, got none`,
+      await expect(train(runtime, {}, { [name]: [] })).rejects.toThrow(
+        `train: there must be data to learn from and to choose by, got no ${said}`,
       );
     });
   });

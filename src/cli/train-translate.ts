@@ -1,0 +1,49 @@
+import { join } from "node:path";
+import { idOf } from "../io/tokenizer.js";
+import type { Seq2Seq, Seq2SeqConfig } from "../models/seq2seq.js";
+import { type TokenPair, translationLesson } from "../tasks/translation-training.js";
+import { readPairs } from "./pairs.js";
+import { shippedModel } from "./shipped-model.js";
+import type { TrainingProgram, TrainOptions } from "./train.js";
+
+export interface TrainTranslateOptions extends TrainOptions {
+  readonly data: string;
+  readonly embedding: number;
+  readonly hidden: number;
+  readonly layers: number;
+  readonly unidirectional: boolean;
+  readonly smoothing: number;
+  readonly forcing: number;
+  readonly limit?: number;
+}
+
+/** `heed train translate`: learns from DATA/train.tsv and chooses by DATA/dev.tsv. */
+export const translationProgram: TrainingProgram<TrainTranslateOptions, Seq2Seq, TokenPair> = {
+  tokenizer: join(shippedModel("translate-en-es"), "tokenizer.json"),
+
+  async prepare(options, tokenizer, signal) {
+    const { data, limit = Infinity, smoothing, forcing } = options;
+    const config: Seq2SeqConfig = {
+      sourceVocab: tokenizer.vocabSize,
+      targetVocab: tokenizer.vocabSize,
+      embedding: options.embedding,
+      hidden: options.hidden,
+      layers: options.layers,
+      dropout: options.dropout,
+      bidirectional: !options.unidirectional,
+      padding: idOf(tokenizer, "<pad>"),
+    };
+    const lesson = translationLesson({
+      config,
+      pairs: await readPairs(data, "train", tokenizer, { limit, signal }),
+      validation: await readPairs(data, "dev", tokenizer, { signal }),
+      smoothing,
+      teacherForcing: forcing,
+    });
+    return {
+      config: { task: "translate", architecture: "Seq2Seq", ...config },
+      lesson,
+      items: "pairs",
+    };
+  },
+};
