@@ -3,15 +3,15 @@ import { StateError } from "../errors.js";
 const PAGE = 65_536;
 /** One cache line: addresses of different tensors never share one, so two threads never fight over it. */
 const ALIGNMENT = 64;
-/** A larger free block may serve a smaller request up to this factor, before fresh memory is taken. */
+/** A larger free block may serve a smaller request up to this factor; beyond it, fresh memory is taken. */
 const SLACK = 2;
 
 /**
  * The one allocator over a runtime's WebAssembly memory: size-class free lists in TypeScript.
  *
  * Four classes a power of two, so at most a fifth of a block is unused. Freed blocks keep their
- * class; a steady loop finds every block it needs in the lists and the memory stops growing.
- * Refused: coalescing and splitting, which buy little for tensors whose sizes repeat.
+ * class; a steady loop finds every block it needs in the lists and the memory stops growing. Only
+ * when the memory cannot grow any more are free neighbours merged, and large blocks cut.
  */
 export class Memory {
   #wasm: WebAssembly.Memory | null;
@@ -58,9 +58,8 @@ export class Memory {
   allocate(bytes: number): number {
     void this.wasm;
     const wanted = sizeClass(bytes);
-    const address =
-      this.#take(wanted, wanted * SLACK) ?? this.#extend(wanted) ?? this.#take(wanted, Infinity);
-    if (address === null) throw this.#full(wanted);
+    const address = this.#take(wanted) ?? this.#extend(wanted) ?? this.#carve(bytes);
+    if (address === null) throw this.#full(bytes);
     this.#used += this.#capacity.get(address) ?? 0;
     if (this.#used > this.#peak) this.#peak = this.#used;
     return address;
@@ -73,13 +72,7 @@ export class Memory {
       throw new StateError(`memory: free needs a live block, got address ${address}`);
     this.#capacity.delete(address);
     if (this.#wasm) this.#used -= capacity;
-    let list = this.#free.get(capacity);
-    if (!list) {
-      list = [];
-      this.#free.set(capacity, list);
-      this.#classes = [...this.#free.keys()].sort((a, b) => a - b);
-    }
-    list.push(address);
+    this.#keep(address, capacity);
   }
 
   /** Lets go of all bytes: every block and view is gone. */
@@ -105,16 +98,56 @@ export class Memory {
     return new Uint8Array(this.wasm.buffer, address, length);
   }
 
-  #take(smallest: number, largest: number): number | null {
+  /** Puts a block into the list of its size. */
+  #keep(address: number, bytes: number): void {
+    let list = this.#free.get(bytes);
+    if (!list) {
+      list = [];
+      this.#free.set(bytes, list);
+      this.#classes = [...this.#free.keys()].sort((a, b) => a - b);
+    }
+    list.push(address);
+  }
+
+  /** A free block that is large enough and not much larger. */
+  #take(bytes: number): number | null {
     for (const size of this.#classes) {
-      if (size < smallest) continue;
-      if (size > largest) return null;
+      if (size < bytes) continue;
+      if (size > bytes * SLACK) return null;
       const address = this.#free.get(size)?.pop();
       if (address === undefined) continue;
       this.#capacity.set(address, size);
       return address;
     }
     return null;
+  }
+
+  /** Merges all free neighbours and cuts a block, no larger than need be, from the smallest run that holds it. */
+  #carve(wanted: number): number | null {
+    const bytes = Math.max(1, Math.ceil(wanted / ALIGNMENT)) * ALIGNMENT;
+    const blocks = [...this.#free]
+      .flatMap(([size, addresses]) => addresses.map((address) => ({ address, size })))
+      .sort((a, b) => a.address - b.address);
+    const runs: { address: number; size: number }[] = [];
+    for (const { address, size } of blocks) {
+      const last = runs.at(-1);
+      if (last && last.address + last.size === address) last.size += size;
+      else runs.push({ address, size });
+    }
+    // What lies last is fresh memory again.
+    const last = runs.at(-1);
+    if (last && last.address + last.size === this.#next) {
+      this.#next = last.address;
+      runs.pop();
+    }
+    const fits = runs.filter(({ size }) => size >= bytes).sort((a, b) => a.size - b.size)[0];
+    this.#free.clear();
+    this.#classes = [];
+    for (const run of runs) if (run !== fits) this.#keep(run.address, run.size);
+    if (!fits) return this.#extend(bytes);
+    if (fits.size > bytes) this.#keep(fits.address + bytes, fits.size - bytes);
+    this.#capacity.set(fits.address, bytes);
+    return fits.address;
   }
 
   #extend(bytes: number): number | null {

@@ -67,7 +67,7 @@ export interface TrainingOptions<Batch> {
   readonly about?: string;
   /** Where to go on. */
   readonly resume?: TrainingState | null;
-  /** Keeps a state; called after every epoch, on abort, and every `checkpointEvery` ms. */
+  /** Keeps a state; called after every epoch, when training breaks off, and every `checkpointEvery` ms. */
   checkpoint?(state: TrainingState): Promise<void>;
   /** Milliseconds; default five minutes. */
   readonly checkpointEvery?: number;
@@ -85,7 +85,7 @@ export interface TrainingOptions<Batch> {
  *
  * @returns the last validation loss, or the running loss without validation
  * @throws {StateError} the state to go on from is of another run
- * @throws the signal's reason, after a checkpoint was kept
+ * @throws the signal's reason, and whatever else broke in, after a checkpoint was kept
  */
 export async function train<Batch>(options: TrainingOptions<Batch>): Promise<number> {
   const run = new Run(options);
@@ -94,7 +94,10 @@ export async function train<Batch>(options: TrainingOptions<Batch>): Promise<num
   try {
     return await run.epochs();
   } catch (error) {
-    if (signal?.aborted) await run.checkpoint();
+    // Whatever broke in, the whole steps so far are kept.
+    await run.checkpoint().catch((second: unknown) => {
+      if (signal?.aborted) throw second;
+    });
     throw error;
   } finally {
     model.eval();

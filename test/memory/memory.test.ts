@@ -110,6 +110,49 @@ describe("Memory", () => {
     expect(m.allocate(1000)).toBe(most);
   });
 
+  test("has room for all of its bytes once all blocks are free, whatever came before", () => {
+    const random = seeded(12);
+    const m = memory(1, 16);
+    for (let round = 0; round < 20; round++) {
+      const live: number[] = [];
+      try {
+        for (;;) live.push(m.allocate(random.integer(2 ** random.integer(18))));
+      } catch (error) {
+        expect(error).toBeInstanceOf(StateError);
+      }
+      for (const address of live) m.free(address);
+      m.free(m.allocate(16 * PAGE - 64));
+      expect(m.usedBytes).toBe(0);
+    }
+  });
+
+  test("fails only when no gap between live blocks is wide enough", () => {
+    const seed = 13;
+    const random = seeded(seed);
+    const m = memory(1, 16);
+    const live = new Map<number, number>(); // address → bytes of its class
+    let failures = 0;
+    for (let step = 0; step < 1500; step++) {
+      const bytes = sizeClass(random.integer(2 ** random.integer(18)));
+      try {
+        live.set(m.allocate(bytes), 2 * bytes); // a block may be up to twice as large
+      } catch {
+        failures++;
+        const blocks = [...live].sort(([a], [b]) => a - b);
+        const ends = [64, ...blocks.map(([address, size]) => address + size)];
+        const starts = [...blocks.map(([address]) => address), 16 * PAGE];
+        const widest = Math.max(...starts.map((start, i) => start - (ends[i] as number)));
+        expect(widest, `seed ${seed}, step ${step}`).toBeLessThan(bytes);
+      }
+      while (live.size > 0 && random.uniform() < 0.45) {
+        const address = [...live.keys()][random.integer(live.size)] as number;
+        m.free(address);
+        live.delete(address);
+      }
+    }
+    expect(failures).toBeGreaterThan(0);
+  });
+
   test("does not grow in a steady loop", () => {
     const m = memory(1, 256);
     const step = (): void => {

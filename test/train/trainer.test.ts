@@ -147,6 +147,37 @@ describe("train()", () => {
     });
   });
 
+  test("goes on to the same bits after an error broke in", async () => {
+    await withRuntime({}, async (runtime) => {
+      const whole = await trained(runtime);
+      const { weights, sittings } = await trainedInSittings(runtime, {}, () => {
+        let steps = 0;
+        return {
+          onEvent: () => {
+            if (++steps === 3) throw STOPPED;
+          },
+        };
+      });
+      expect(sittings).toBe(Math.floor((3 * BATCHES) / 3) + 1);
+      expectSameWeights(weights, whole);
+    });
+  });
+
+  test("throws what broke in, also when no checkpoint can be kept", async () => {
+    await withRuntime({}, async (runtime) => {
+      const run = makeRun(runtime, {
+        onEvent: () => {
+          throw STOPPED;
+        },
+        checkpoint: async () => {
+          throw new Error("the disk is full");
+        },
+      });
+      await expect(train(run.options)).rejects.toBe(STOPPED);
+      finish(run);
+    });
+  });
+
   test("goes on to the same bits wherever in a step it is stopped", async () => {
     await withRuntime({}, async (runtime) => {
       const validate = async (signal?: AbortSignal): Promise<number> => {
