@@ -6,11 +6,14 @@ import { StateError } from "./errors.js";
 import type { ModelLocation } from "./heed.js";
 import { Host } from "./page/host.js";
 import type { PageOptions } from "./page/protocol.js";
+import { PAGE_TASKS, type PageTask, type PageTasks } from "./page/tasks.js";
 import type { RuntimeInfo } from "./runtime/runtime.js";
+import type { TaskName } from "./tasks/load.js";
 import type { TranslateOptions } from "./tasks/translate.js";
 import { type TranslatedSentence, Translation } from "./tasks/translation.js";
 
 export * from "./errors.js";
+export * from "./page/tasks.js";
 export type { PageOptions, RuntimeInfo, TranslatedSentence, TranslateOptions };
 export { Translation };
 
@@ -56,16 +59,24 @@ export class PageHeed {
    * Loads a model folder.
    *
    * @param location  an address, relative to the page, or the files themselves by name
-   * @throws {FormatError} a file is missing or broken, or the files contradict each other
+   * @param task      what the model is for; default "translate"
+   * @throws {FormatError} a file is missing or broken, the files contradict each other, or they are
+   *   for another task
    */
-  async load(location: ModelLocation): Promise<PageTranslator> {
+  async load(location: ModelLocation): Promise<PageTasks["translate"]>;
+  async load<K extends TaskName>(location: ModelLocation, task: K): Promise<PageTasks[K]>;
+  async load(location: ModelLocation, task: TaskName = "translate"): Promise<PageTask> {
+    if (!Object.hasOwn(PAGE_TASKS, task))
+      throw new RangeError(
+        `load: the task must be one of ${Object.keys(PAGE_TASKS).join(", ")}, got "${task}"`,
+      );
     const absolute =
       typeof location === "string" || location instanceof URL
         ? new URL(location, globalThis.location?.href).href
         : location;
-    const translator = new PageTranslator(this, absolute);
-    await translator.ready();
-    return translator;
+    const loaded = new PAGE_TASKS[task](() => this.host(), { location: absolute, task });
+    await loaded.ready();
+    return loaded;
   }
 
   /** Ends the worker and gives its memory back. May be called twice. */
@@ -102,65 +113,5 @@ export class PageHeed {
       host.dispose();
       throw error;
     }
-  }
-}
-
-/** A translator whose model lives in the runtime's worker. */
-export class PageTranslator {
-  readonly #heed: PageHeed;
-  readonly #location: string | Readonly<Record<string, Uint8Array>>;
-  #loaded: { host: Host; model: Promise<number> } | null = null;
-  #disposed = false;
-
-  constructor(heed: PageHeed, location: string | Readonly<Record<string, Uint8Array>>) {
-    this.#heed = heed;
-    this.#location = location;
-  }
-
-  /** As Translator.translate: the same text and weights, to the bit. */
-  async translate(text: string, options: TranslateOptions = {}): Promise<Translation> {
-    const [translation] = await this.translateAll([text], options);
-    return translation as Translation;
-  }
-
-  async translateAll(
-    texts: readonly string[],
-    { beam, lengthPenalty, onPartial, signal }: TranslateOptions = {},
-  ): Promise<Translation[]> {
-    signal?.throwIfAborted();
-    const { host, model } = await this.ready();
-    const found = await host.call(
-      "translate",
-      { model, texts, beam, lengthPenalty },
-      { onPartial, signal },
-    );
-    return found.map((sentences) => new Translation(sentences));
-  }
-
-  /** Loads the model into the live worker, unless it is there. */
-  async ready(): Promise<{ host: Host; model: number }> {
-    if (this.#disposed)
-      throw new StateError("translate: the model must be loaded, got a disposed one");
-    const host = await this.#heed.host();
-    if (this.#loaded?.host !== host)
-      this.#loaded = { host, model: host.call("load", this.#location) };
-    try {
-      return { host, model: await this.#loaded.model };
-    } catch (error) {
-      this.#loaded = null;
-      throw error;
-    }
-  }
-
-  dispose(): void {
-    if (this.#disposed) return;
-    this.#disposed = true;
-    const loaded = this.#loaded;
-    if (!loaded || loaded.host.lost) return;
-    void loaded.model.then((model) => loaded.host.call("unload", model)).catch(() => {});
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
   }
 }

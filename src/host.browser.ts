@@ -1,10 +1,11 @@
 /** The worker that holds a page's runtime: it answers the calls of page/protocol.ts. */
-import { type Heed, init, StateError, type Translator } from "./browser-core.js";
+import { type Heed, init, StateError } from "./browser-core.js";
 import { type FromWorker, packError, type ToWorker } from "./page/protocol.js";
+import type { TaskName, Tasks } from "./tasks/load.js";
 
 let heed: Heed | null = null;
 let models = 0;
-const translators = new Map<number, Translator>();
+const tasks = new Map<number, Tasks[TaskName]>();
 const running = new Map<number, AbortController>();
 
 addEventListener("message", async ({ data }: MessageEvent<ToWorker>) => {
@@ -39,26 +40,21 @@ async function serve(
     case "info":
       return started().info();
     case "load": {
-      const translator = await started().load(request.ask);
-      translators.set(++models, translator);
+      const { location, task } = request.ask;
+      tasks.set(++models, await started().load(location, task));
       return models;
     }
     case "unload":
-      translators.get(request.ask)?.dispose();
-      translators.delete(request.ask);
+      tasks.get(request.ask)?.dispose();
+      tasks.delete(request.ask);
       return null;
-    case "translate": {
-      const { model, texts, beam, lengthPenalty } = request.ask;
-      const translator = translators.get(model);
-      if (!translator)
-        throw new StateError("translate: the model must be loaded, got a disposed one");
-      const found = await translator.translateAll(texts, {
-        ...(beam !== undefined && { beam }),
-        ...(lengthPenalty !== undefined && { lengthPenalty }),
-        onPartial: (text) => send({ kind: "partial", id: request.id, text }),
-        signal,
-      });
-      return found.map(({ sentences }) => sentences);
+    case "use": {
+      const { model, method, args, options } = request.ask;
+      const task = tasks.get(model);
+      if (!task) throw new StateError(`${method}: the model must be loaded, got a disposed one`);
+      const onPartial = (text: string): void => send({ kind: "partial", id: request.id, text });
+      const methods = task as unknown as Record<string, (...args: unknown[]) => unknown>;
+      return methods[method]?.(...args, { ...options, onPartial, signal });
     }
   }
 }

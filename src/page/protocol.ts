@@ -5,7 +5,7 @@
 import * as errors from "../errors.js";
 import type { HeedOptions, ModelLocation } from "../heed.js";
 import type { RuntimeInfo } from "../runtime/runtime.js";
-import type { TranslatedSentence } from "../tasks/translation.js";
+import type { TaskName } from "../tasks/load.js";
 
 /** Options that can be posted: no functions. */
 export type PageOptions = Pick<
@@ -22,17 +22,21 @@ export interface Calls {
   init: { ask: PageOptions; answer: RuntimeInfo };
   info: { ask: null; answer: RuntimeInfo };
   /** The answer is the model's number. */
-  load: { ask: Exclude<ModelLocation, URL>; answer: number };
+  load: {
+    ask: { readonly location: Exclude<ModelLocation, URL>; readonly task: TaskName };
+    answer: number;
+  };
   unload: { ask: number; answer: null };
-  translate: {
+  /** A method of a loaded task; what it is given and what it answers can be posted. */
+  use: {
     ask: {
       readonly model: number;
-      readonly texts: readonly string[];
-      readonly beam: number | undefined;
-      readonly lengthPenalty: number | undefined;
+      readonly method: string;
+      readonly args: readonly unknown[];
+      /** The method's last argument, without its signal and onPartial. */
+      readonly options: object;
     };
-    /** The sentences of each text. */
-    answer: (readonly TranslatedSentence[])[];
+    answer: unknown;
   };
 }
 
