@@ -7,6 +7,7 @@ export * from "./embedding/embedding";
 export * from "./finite/finite";
 export * from "./gemm/gemm";
 export * from "./gemm/pack";
+export * from "./gemm/pack-left";
 export * from "./gemm/sum-rows";
 export * from "./lstm/lstm";
 export * from "./lstm/pack";

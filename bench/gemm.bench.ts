@@ -1,7 +1,7 @@
 import type { Heed } from "../src/heed.js";
 import { linear } from "../src/ops/linear.js";
 import { matmul } from "../src/ops/matmul.js";
-import { gemmCost, gemmUnits, packScratch } from "../src/ops/packing.js";
+import { gemmCost, gemmUnits, packLeftInto, packScratch } from "../src/ops/packing.js";
 import { noGrad } from "../src/ops/tape.js";
 import { empty } from "../src/tensor/create.js";
 import { seeded } from "./harness/arrays.js";
@@ -67,54 +67,70 @@ const row: Bench = {
   },
 };
 
+/** A weight's gradient, dyᵀ·x: the left operand is packed from its columns. */
+const gradient: Bench = {
+  name: "matmul aᵀ·b, 512 × 704 × 1024",
+  work: { flops: 2 * 512 * 704 * 1024 },
+  setup(heed) {
+    const x = heed.tensor(seeded(704 * 512, 1), [704, 512]);
+    const y = heed.tensor(seeded(704 * 1024, 2), [704, 1024]);
+    return () => matmul(x, y, { transposeA: true });
+  },
+};
+
 /**
- * aᵀ·b, a weight's gradient: reading a in strides against turning it first, around the sizes where
- * src/ops/product.ts changes from one to the other. c is [columns, 256], a [depth, columns].
+ * The left operand multiplied as it stands against packed first, around the sizes where
+ * src/ops/product.ts changes from one to the other.
  */
-function transposed(columns: number, depth: number, way: "in strides" | "turned first"): Bench {
-  const n = 256;
+function leftOperand(m: number, n: number, k: number, way: "as it stands" | "packed first"): Bench {
   return {
-    name: `aᵀ·b of ${columns} columns, depth ${depth}, ${way}`,
-    work: { flops: 2 * columns * depth * n },
+    name: `${m} × ${k} × ${n}, left operand ${way}`,
+    work: { flops: 2 * m * k * n },
     threads: [1],
     ownScope: true,
     setup(heed): Run {
-      const x = heed.tensor(seeded(depth * columns, 1), [depth, columns]);
-      const turned = empty(heed, [columns, depth]);
-      const c = empty(heed, [columns, n]);
-      const panels = packScratch(heed, heed.tensor(seeded(depth * n, 2)).ptr, n, depth, "rows");
-      const multiply = (kernel: "gemmF32" | "gemmTransposedF32", from: number, lda: number): void =>
-        heed.run(
-          kernel,
-          [c.ptr, from, panels, columns, n, depth, lda, n],
-          gemmUnits(columns, n),
-          gemmCost(columns, n, depth),
-        );
+      const x = heed.tensor(seeded(m * k, 1), [m, k]);
+      const left = empty(heed, [m, k]);
+      const c = empty(heed, [m, n]);
+      const panels = packScratch(heed, heed.tensor(seeded(k * n, 2)).ptr, n, k, "rows");
+      const [units, cost] = [gemmUnits(m, n), gemmCost(m, n, k)];
       return () => {
-        if (way === "in strides") multiply("gemmTransposedF32", x.ptr, columns);
-        else {
-          const [strips, steps] = [Math.ceil(columns / 16), 8 * depth];
-          heed.run("transpose32", [turned.ptr, x.ptr, depth, columns], strips, steps);
-          multiply("gemmF32", turned.ptr, depth);
-        }
+        const packs = way === "packed first";
+        const a = packs ? packLeftInto(heed, left.ptr, x.ptr, m, k, "rows") : x.ptr;
+        heed.run("gemmF32", [c.ptr, a, panels, m, n, k, packs ? 0 : k, n], units, cost);
         return c;
       };
     },
   };
 }
 
-/** Register tiles of `rows` × 8: why assembly/gemm/tile.ts has five rows and is not unrolled over k. */
-function tile(rows: number, unrolled: number): Bench {
+interface TileForm {
+  readonly rows: number;
+  /** Steps of k a turn. */
+  readonly unrolled?: number;
+  /** Each row of the left operand read through a pointer of its own. */
+  readonly pointers?: boolean;
+  /** The loop tests before its body and moves the pointers behind it. */
+  readonly testsFirst?: boolean;
+}
+
+/** Register tiles of `rows` × 8: why the loop of assembly/gemm/tile.ts looks as it does. */
+function tile(form: TileForm): Bench {
   const [depth, tiles] = [512, 100];
+  const { rows, unrolled = 1, pointers = false, testsFirst = false } = form;
+  const notes = [
+    `tile of ${rows} × 8`,
+    ...(pointers ? ["a pointer a row"] : []),
+    ...(testsFirst ? ["tested first"] : []),
+    ...(unrolled > 1 ? [`${unrolled} k a turn`] : []),
+  ];
   return {
-    name: `tile of ${rows} × 8${unrolled > 1 ? `, ${unrolled} k a turn` : ""}`,
+    name: notes.join(", "),
     work: { flops: tiles * rows * 8 * 2 * depth },
     threads: [1],
     ownScope: true,
     async setup(_: Heed) {
-      const instance = await WebAssembly.instantiate(
-        await compileAssembly(tileSource(rows, unrolled)),
-      );
+      const instance = await WebAssembly.instantiate(await compileAssembly(tileSource(form)));
       const { memory, multiply } = instance.exports as {
         memory: WebAssembly.Memory;
         multiply(c: number, a: number, panel: number, depth: number): void;
@@ -122,7 +138,7 @@ function tile(rows: number, unrolled: number): Bench {
       memory.grow(1);
       const floats = new Float32Array(memory.buffer);
       floats.set(seeded(16 * depth, 1, 0.01));
-      const [panel, left, out] = [0, 8 * depth * 4, 14 * depth * 4];
+      const [panel, left, out] = [64, 8 * depth * 4 + 64, 14 * depth * 4 + 64];
       return () => {
         for (let i = 0; i < tiles; i++) multiply(out, left, panel, depth);
         return [];
@@ -131,28 +147,47 @@ function tile(rows: number, unrolled: number): Bench {
   };
 }
 
-function tileSource(rows: number, unrolled: number): string {
-  const each = (line: (row: number) => string): string =>
-    Array.from({ length: rows }, (_, index) => line(index)).join("\n");
+function tileSource({ rows, unrolled = 1, pointers, testsFirst }: TileForm): string {
+  const all = Array.from({ length: rows }, (_, row) => row);
+  const each = (line: (row: number) => string): string => all.map(line).join("\n");
+  const element = (u: number, i: number): string =>
+    pointers ? `a${i}, ${4 * u}` : `a0, ${4 * (u * rows + i)}`;
   const turn = (u: number): string => `
-    b0 = v128.load(panel, ${u * 32});
-    b1 = v128.load(panel, ${u * 32 + 16});
-    ${each(
-      (i) => `x = v128.load32_splat(a${i}, ${u * 4});
-    s${i} = f32x4.add(f32x4.mul(x, b0), s${i});
-    t${i} = f32x4.add(f32x4.mul(x, b1), t${i});`,
-    )}`;
+      b0 = v128.load(panel, ${u * 32});
+      b1 = v128.load(panel, ${u * 32 + 16});
+      ${each(
+        (i) => `x = v128.load32_splat(${element(u, i)});
+      s${i} = f32x4.add(f32x4.mul(x, b0), s${i});
+      t${i} = f32x4.add(f32x4.mul(x, b1), t${i});`,
+      )}`;
+  const turns = Array.from({ length: unrolled }, (_, u) => turn(u)).join("\n");
+  const walking = pointers ? all : [0];
+  const step = 4 * unrolled * (pointers ? 1 : rows);
+  const move = (sign: "+" | "-"): string =>
+    [`panel ${sign}= ${32 * unrolled};`, ...walking.map((i) => `a${i} ${sign}= ${step};`)].join(
+      " ",
+    );
+  const loop = testsFirst
+    ? `for (const end = panel + <usize>depth * 32; panel < end;) {
+      ${turns}
+      ${move("+")}
+    }`
+    : `if (depth > 0) {
+      ${move("-")}
+      const last = panel + <usize>depth * 32;
+      do {
+        ${move("+")}
+        ${turns}
+      } while (panel != last);
+    }`;
   return `export function multiply(c: usize, a: usize, panel: usize, depth: i32): void {
   let b0: v128, b1: v128, x: v128;
+  ${walking.map((i) => `let a${i} = a + <usize>(${i} * depth * 4);`).join("\n")}
   ${each(
-    (i) => `let a${i} = a + <usize>(${i} * depth * 4);
-  let s${i} = v128.load(c, ${i * 32});
+    (i) => `let s${i} = v128.load(c, ${i * 32});
   let t${i} = v128.load(c, ${i * 32 + 16});`,
   )}
-  for (const end = panel + <usize>(depth * 32); panel < end; panel += ${32 * unrolled}) {
-    ${Array.from({ length: unrolled }, (_, u) => turn(u)).join("\n")}
-    ${each((i) => `a${i} += ${4 * unrolled};`)}
-  }
+  ${loop}
   ${each(
     (i) => `v128.store(c, s${i}, ${i * 32});
   v128.store(c, t${i}, ${i * 32 + 16});`,
@@ -164,15 +199,18 @@ function tileSource(rows: number, unrolled: number): string {
 export const benches: readonly Bench[] = [
   square,
   deep,
+  gradient,
   row,
-  transposed(128, 704, "in strides"),
-  transposed(128, 704, "turned first"),
-  transposed(256, 704, "in strides"),
-  transposed(256, 704, "turned first"),
-  transposed(1024, 32, "in strides"),
-  transposed(1024, 32, "turned first"),
-  tile(4, 1),
-  tile(5, 1),
-  tile(5, 2),
-  tile(6, 1),
+  leftOperand(704, 32, 512, "as it stands"),
+  leftOperand(704, 32, 512, "packed first"),
+  leftOperand(704, 64, 512, "as it stands"),
+  leftOperand(704, 64, 512, "packed first"),
+  leftOperand(3, 512, 512, "as it stands"),
+  leftOperand(3, 512, 512, "packed first"),
+  tile({ rows: 4 }),
+  tile({ rows: 5 }),
+  tile({ rows: 5, testsFirst: true }),
+  tile({ rows: 5, pointers: true }),
+  tile({ rows: 5, unrolled: 2 }),
+  tile({ rows: 6 }),
 ];

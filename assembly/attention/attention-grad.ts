@@ -9,13 +9,14 @@
  * and the block's dq; then attentionGradKeysF32 adds appliedᵀ·dy to dv and dScoresᵀ·q to dk. So a
  * sum over queries is the sum of its blocks, upwards, and so the same for every cut.
  */
-import { PANEL, PANEL_ROW } from "../gemm/tile";
-import { interleave, product, ROWS } from "./product";
+import { interleave } from "../gemm/pack-left";
+import { PANEL, PANEL_ROW, TILE_ROWS, tileStart, tilesOf } from "../gemm/tile";
+import { product } from "./product";
 import { rowDot } from "../reduce/rows";
 import { rowExp } from "../softmax/rows";
 import { addRow, expRowMarking, floats, scaleRow } from "./row";
 import { clearHidden, copyHidden, dropRow, HIDDEN, Rules, scaleShown } from "./rules";
-import { padded, scoreTile, tileStart, tilesOf } from "./scores";
+import { padded, scoreTile } from "./scores";
 
 /**
  * Weights, gradients of scores and of queries for one block of rows of some heads. With
@@ -344,7 +345,7 @@ function addColumns(
 // @ts-ignore: decorator
 @inline
 function gradScratch(keys: i32, width: i32, valueWidth: i32): i32 {
-  return ROWS * padded(max(keys, max(width, valueWidth)));
+  return TILE_ROWS * padded(max(keys, max(width, valueWidth)));
 }
 
 /** Bytes of a head of [rows, columns] through packHeadsF32, of [columns, rows] transposed. */

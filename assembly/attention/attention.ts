@@ -1,10 +1,11 @@
-import { PANEL, PANEL_ROW } from "../gemm/tile";
-import { interleave, product, ROWS } from "./product";
+import { interleave } from "../gemm/pack-left";
+import { PANEL, PANEL_ROW, TILE_ROWS, tileStart, tilesOf } from "../gemm/tile";
+import { product } from "./product";
 import { rowMax, rowSum } from "../reduce/rows";
 import { rowExp } from "../softmax/rows";
 import { expRowMarking, floats, scaleRow } from "./row";
 import { clearHidden, dropRow, Rules } from "./rules";
-import { padded, scoreTile, tileStart, tilesOf } from "./scores";
+import { padded, scoreTile } from "./scores";
 
 /**
  * Scaled dot-product attention: y = softmax(q·kᵀ·scale + mask)·v, five queries at a time. A tile's
@@ -50,9 +51,9 @@ export function attentionF32(
   const stride = padded(keys);
   const keyStep = floats(((keys + PANEL - 1) / PANEL) * PANEL * width);
   const valueStep = floats(((valueWidth + PANEL - 1) / PANEL) * PANEL * keys);
-  const packedFloats = ROWS * padded(max(keys, width));
+  const packedFloats = TILE_ROWS * padded(max(keys, width));
   for (let unit = begin; unit < end; unit++) {
-    const packed = scratch + <usize>unit * floats(packedFloats + ROWS * stride);
+    const packed = scratch + <usize>unit * floats(packedFloats + TILE_ROWS * stride);
     const scores = packed + floats(packedFloats);
     const stop = <i32>((<i64>(unit + 1) * tiles) / units);
     for (let t = <i32>((<i64>unit * tiles) / units); t < stop; t++) {

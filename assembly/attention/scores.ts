@@ -1,24 +1,8 @@
+import { interleave } from "../gemm/pack-left";
 import { PANEL, PANEL_ROW } from "../gemm/tile";
-import { interleave, product, ROWS } from "./product";
+import { product } from "./product";
 import { floats } from "./row";
 import { hideScores, maskAt, Rules, visibleEnd } from "./rules";
-
-/** How many tiles of at most five the rows fall into. */
-// @ts-ignore: decorator
-@inline
-export function tilesOf(rows: i32): i32 {
-  return (rows + ROWS - 1) / ROWS;
-}
-
-/**
- * The first row of a tile. Rows are shared out evenly (6 = 3 + 3, not 5 + 1), since low tiles wait
- * for their additions.
- */
-// @ts-ignore: decorator
-@inline
-export function tileStart(tile: i32, rows: i32): i32 {
-  return <i32>((<i64>tile * rows) / tilesOf(rows));
-}
 
 /** A row of scratch for n keys holds whole groups of 32 floats. */
 // @ts-ignore: decorator

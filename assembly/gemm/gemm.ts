@@ -1,19 +1,21 @@
 /**
- * Matrix products c[m, n] = a[m, k]·B[k, n] with B packed in panels of eight columns (pack.ts).
+ * Matrix products c[m, n] = A[m, k]·B[k, n] with B packed in panels of eight columns (pack.ts) and A
+ * as it stands, row-major with lda floats between rows, or, where lda = 0, packed in tiles of five
+ * rows (pack-left.ts).
  *
- * The range counts blocks of 40 rows × 32 columns, the rows of one group of columns first:
- * unit u is block u mod ⌈m/40⌉ of rows and group u div ⌈m/40⌉ of columns, ⌈m/40⌉·⌈n/32⌉ in all. A
- * single row therefore splits too. A block runs over k in stretches of 512: a panel's stretch
- * (16 KiB) stays in the first-level cache while the block's rows pass by (bench/gemm.bench.ts).
+ * The range counts blocks of 8 tiles × 32 columns, the tiles of one group of columns first: unit u
+ * is block u mod ⌈m/40⌉ of tiles and group u div ⌈m/40⌉ of columns, ⌈m/40⌉·⌈n/32⌉ in all. A single
+ * row therefore splits too. A block runs over k in stretches of 512: a panel's stretch (16 KiB)
+ * stays in the first-level cache while the block's tiles pass by (bench/gemm.bench.ts).
  *
- * c must not overlap a or the panels. lda and ldc are floats between rows. Every element adds k
- * upwards in one accumulator: see tile.ts.
+ * c must not overlap A or B. ldc is floats between rows. Every element adds k upwards in one
+ * accumulator: see tile.ts.
  */
-import { loadFirst4, storeFirst4 } from "./lanes";
-import { PANEL, PANEL_ROW, TILE_ROWS, tileRows, tileWide } from "./tile";
+import { loadFirst4 } from "./lanes";
+import { PANEL, PANEL_ROW, storeRow, tileRows, tileStart, tilesOf, tileWide } from "./tile";
 
-/** Rows of a unit of work: eight tiles of five. */
-const BLOCK_ROWS: i32 = 40;
+/** Tiles of a unit of work, at most 40 rows. */
+const BLOCK_TILES: i32 = 8;
 
 /** Columns of a unit of work: four panels. */
 const BLOCK_COLUMNS: i32 = 32;
@@ -21,16 +23,16 @@ const BLOCK_COLUMNS: i32 = 32;
 /** Floats of k between two visits of c. */
 const STRETCH: i32 = 512;
 
-// What c holds before the products are added.
+// What the sums start from.
 const FROM_ZERO: i32 = 0;
 const FROM_BIAS: i32 = 1;
 const FROM_C: i32 = 2;
 
 /**
- * c = a·B.
+ * c = A·B.
  *
  * @param c       f32[m, n], row stride ldc
- * @param a       f32[m, k], row stride lda
+ * @param a       A f32[m, k]
  * @param panels  B f32[k, n] in panels
  * range: ⌈m/40⌉·⌈n/32⌉
  */
@@ -46,14 +48,14 @@ export function gemmF32(
   begin: i32,
   end: i32,
 ): void {
-  units(FROM_ZERO, c, a, panels, 0, m, n, k, (<usize>lda) << 2, 4, ldc, begin, end);
+  units(FROM_ZERO, c, a, panels, 0, m, n, k, lda, ldc, begin, end);
 }
 
 /**
- * c = a·B + bias: the sum starts from bias[j].
+ * c = A·B + bias: the sum starts from bias[j].
  *
  * @param c       f32[m, n], row stride ldc
- * @param a       f32[m, k], row stride lda
+ * @param a       A f32[m, k]
  * @param panels  B f32[k, n] in panels
  * @param bias    f32[n]
  * range: ⌈m/40⌉·⌈n/32⌉
@@ -71,14 +73,14 @@ export function gemmBiasF32(
   begin: i32,
   end: i32,
 ): void {
-  units(FROM_BIAS, c, a, panels, bias, m, n, k, (<usize>lda) << 2, 4, ldc, begin, end);
+  units(FROM_BIAS, c, a, panels, bias, m, n, k, lda, ldc, begin, end);
 }
 
 /**
- * c += a·B: the sum starts from c.
+ * c += A·B: the sum starts from c.
  *
  * @param c       f32[m, n], row stride ldc
- * @param a       f32[m, k], row stride lda
+ * @param a       A f32[m, k]
  * @param panels  B f32[k, n] in panels
  * range: ⌈m/40⌉·⌈n/32⌉
  */
@@ -94,56 +96,10 @@ export function gemmAddF32(
   begin: i32,
   end: i32,
 ): void {
-  units(FROM_C, c, a, panels, 0, m, n, k, (<usize>lda) << 2, 4, ldc, begin, end);
+  units(FROM_C, c, a, panels, 0, m, n, k, lda, ldc, begin, end);
 }
 
-/**
- * c = aᵀ·B.
- *
- * @param c       f32[m, n], row stride ldc
- * @param a       f32[k, m], row stride lda
- * @param panels  B f32[k, n] in panels
- * range: ⌈m/40⌉·⌈n/32⌉
- */
-export function gemmTransposedF32(
-  c: usize,
-  a: usize,
-  panels: usize,
-  m: i32,
-  n: i32,
-  k: i32,
-  lda: i32,
-  ldc: i32,
-  begin: i32,
-  end: i32,
-): void {
-  units(FROM_ZERO, c, a, panels, 0, m, n, k, 4, (<usize>lda) << 2, ldc, begin, end);
-}
-
-/**
- * c += aᵀ·B: the gradient of a weight, dyᵀ·x.
- *
- * @param c       f32[m, n], row stride ldc
- * @param a       f32[k, m], row stride lda
- * @param panels  B f32[k, n] in panels
- * range: ⌈m/40⌉·⌈n/32⌉
- */
-export function gemmTransposedAddF32(
-  c: usize,
-  a: usize,
-  panels: usize,
-  m: i32,
-  n: i32,
-  k: i32,
-  lda: i32,
-  ldc: i32,
-  begin: i32,
-  end: i32,
-): void {
-  units(FROM_C, c, a, panels, 0, m, n, k, 4, (<usize>lda) << 2, ldc, begin, end);
-}
-
-/** The units [begin, end); steps of a in bytes. */
+/** The units [begin, end). */
 function units(
   from: i32,
   c: usize,
@@ -153,92 +109,93 @@ function units(
   m: i32,
   n: i32,
   k: i32,
-  rowStep: usize,
-  depthStep: usize,
+  lda: i32,
   ldc: i32,
   begin: i32,
   end: i32,
 ): void {
-  const rowBlocks = (m + BLOCK_ROWS - 1) / BLOCK_ROWS;
+  const tiles = tilesOf(m);
+  const blocks = (tiles + BLOCK_TILES - 1) / BLOCK_TILES;
   for (let unit = begin; unit < end; unit++) {
-    const row = (unit % rowBlocks) * BLOCK_ROWS;
-    const column = (unit / rowBlocks) * BLOCK_COLUMNS;
-    const rows = min(BLOCK_ROWS, m - row);
-    const columns = min(BLOCK_COLUMNS, n - column);
-    const corner = c + (((<usize>row) * ldc + column) << 2);
-    if (from != FROM_C) {
-      startBlock(corner, from == FROM_BIAS ? bias + ((<usize>column) << 2) : 0, rows, columns, ldc);
-    }
-    addBlock(
-      corner,
-      a + (<usize>row) * rowStep,
-      panels + (((<usize>column) * k) << 2),
-      rows,
-      columns,
-      k,
-      (<usize>ldc) << 2,
-      rowStep,
-      depthStep,
-    );
-  }
-}
-
-/** Fills a block of c with the bias, or with zeros when there is none (bias = 0). */
-function startBlock(c: usize, bias: usize, rows: i32, columns: i32, ldc: i32): void {
-  for (let j = 0; j < columns; j += 4) {
-    const x = bias ? loadFirst4(bias + ((<usize>j) << 2), columns - j) : f32x4.splat(0);
-    let at = c + ((<usize>j) << 2);
-    for (let i = 0; i < rows; i++) {
-      storeFirst4(at, x, columns - j);
-      at += (<usize>ldc) << 2;
+    const tile = (unit % blocks) * BLOCK_TILES;
+    const column = (unit / blocks) * BLOCK_COLUMNS;
+    for (let start = 0; start == 0 || start < k; start += STRETCH) {
+      addStretch(
+        start == 0 ? from : FROM_C,
+        c + (<usize>column << 2),
+        a,
+        panels + ((<usize>column * k + <usize>start * PANEL) << 2),
+        bias + (<usize>column << 2),
+        tile,
+        min(tiles, tile + BLOCK_TILES),
+        min(BLOCK_COLUMNS, n - column),
+        m,
+        k,
+        start,
+        lda,
+        <usize>ldc << 2,
+      );
     }
   }
 }
 
-/** c += a·B for one block, in stretches of k. */
-function addBlock(
+/** Tiles [tile, stop) of a group of columns over the stretch of k from `start`; ldc in bytes. */
+function addStretch(
+  from: i32,
   c: usize,
   a: usize,
   panels: usize,
-  rows: i32,
+  bias: usize,
+  tile: i32,
+  stop: i32,
   columns: i32,
+  m: i32,
   k: i32,
+  start: i32,
+  lda: i32,
   ldc: usize,
-  rowStep: usize,
-  depthStep: usize,
 ): void {
-  const panelStep = (<usize>k) * PANEL_ROW;
-  for (let start = 0; start < k; start += STRETCH) {
-    const depth = min(STRETCH, k - start);
-    const stretch = panels + (<usize>start) * PANEL_ROW;
-    const aStretch = a + (<usize>start) * depthStep;
-    if (rows <= 2 && columns == BLOCK_COLUMNS) {
-      tileWide(c, aStretch, stretch, depth, panelStep, depthStep);
-      if (rows == 2) tileWide(c + ldc, aStretch + rowStep, stretch, depth, panelStep, depthStep);
-      continue;
+  const depth = min(STRETCH, k - start);
+  const panelStep = <usize>k * PANEL_ROW;
+  const rowStep: usize = lda ? <usize>lda << 2 : 4;
+  const adding = i32(from != FROM_ZERO);
+  if (m <= 2 && columns == BLOCK_COLUMNS) {
+    const step: usize = lda ? 4 : <usize>m << 2;
+    a += <usize>start * step;
+    for (let row = 0; row < m; row++) {
+      if (from == FROM_BIAS) memory.copy(c, bias, 4 * BLOCK_COLUMNS);
+      tileWide(c, a, panels, depth, adding, panelStep, step);
+      a += rowStep;
+      c += ldc;
     }
-    let panel = stretch;
-    for (let column = 0; column < columns; column += PANEL) {
-      const width = min(PANEL, columns - column);
-      for (let row = 0; row < rows; ) {
-        // Rows are shared out evenly (6 = 3 + 3, not 5 + 1): low tiles wait for their additions.
-        const left = rows - row;
-        const tiles = (left + TILE_ROWS - 1) / TILE_ROWS;
-        const height = (left + tiles - 1) / tiles;
-        tileRows(
-          height,
-          c + (<usize>row) * ldc + ((<usize>column) << 2),
-          aStretch + (<usize>row) * rowStep,
-          panel,
-          depth,
-          width,
-          ldc,
-          rowStep,
-          depthStep,
-        );
-        row += height;
-      }
-      panel += panelStep;
+    return;
+  }
+  // As tileStart() has it, which would divide for every tile.
+  const low = m / tilesOf(m);
+  const higher = m - low * tilesOf(m);
+  for (let column = 0; column < columns; column += PANEL) {
+    const width = min(PANEL, columns - column);
+    for (let t = tile, row = tileStart(tile, m); t < stop; t++) {
+      const height = t < higher ? low + 1 : low;
+      const step: usize = lda ? 4 : <usize>height << 2;
+      const corner = c + <usize>row * ldc;
+      const first = a + ((<usize>row * (lda ? lda : k)) << 2) + <usize>start * step;
+      if (from == FROM_BIAS) fillRows(corner, bias, height, width, ldc);
+      tileRows(height, corner, first, panels, depth, width, ldc, adding, rowStep, step);
+      row += height;
     }
+    c += PANEL_ROW;
+    bias += PANEL_ROW;
+    panels += panelStep;
+  }
+}
+
+/** Puts a panel's biases into each row of a tile. */
+function fillRows(c: usize, bias: usize, rows: i32, width: i32, ldc: usize): void {
+  const left = loadFirst4(bias, width);
+  const right = loadFirst4(bias + 16, width - 4);
+  for (let row = 0; row < rows; row++) {
+    storeRow(c, left, right, width);
+    c += ldc;
   }
 }

@@ -12,7 +12,7 @@
  * products with the weights as they are.
  */
 import { loadFirst4, storeFirst4 } from "../gemm/lanes";
-import { PANEL, PANEL_ROW, TILE_ROWS, tileRows, tileWide } from "../gemm/tile";
+import { PANEL, PANEL_ROW, tileRows, tileStart, tilesOf, tileWide } from "../gemm/tile";
 import { madd4 } from "../math/madd";
 import { tanh4 } from "../math/tanh";
 
@@ -23,11 +23,12 @@ import { tanh4 } from "../math/tanh";
  *   cell = f·cellBefore + i·g,   hidden = o·tanh(cell)
  *
  * `gates` comes in as x·W_ihᵀ + biases and leaves activated, as backward reads it. `hidden` must
- * not overlap `hiddenBefore`; `cell` may be `cellBefore`.
+ * not overlap `left`; `cell` may be `cellBefore`.
  *
  * @param hidden, cell  f32[rows, units]
  * @param gates         f32[rows, ⌈units/8⌉, 4, 8], with the gap
- * @param hiddenBefore, cellBefore  f32[rows, units]
+ * @param left          hiddenBefore f32[rows, units] through packLeftF32
+ * @param cellBefore    f32[rows, units]
  * @param panels        W_hh as lstmPackF32 leaves it
  * range: ⌈units/8⌉ groups
  */
@@ -35,7 +36,7 @@ export function lstmStepF32(
   hidden: usize,
   cell: usize,
   gates: usize,
-  hiddenBefore: usize,
+  left: usize,
   cellBefore: usize,
   panels: usize,
   rows: i32,
@@ -48,15 +49,15 @@ export function lstmStepF32(
   for (let group = begin; group < end; group++) {
     const groupGates = gates + (<usize>group << 7);
     const groupPanels = panels + (<usize>group << 5) * stateStep;
-    addProducts(groupGates, hiddenBefore, groupPanels, rows, units, gateStep, stateStep);
+    addProducts(groupGates, left, groupPanels, rows, units, gateStep);
 
-    const left = units - (group << 3);
+    const count = units - (group << 3);
     let at = <usize>group << 5;
     let gate = groupGates;
     for (let row = 0; row < rows; row++) {
-      updateFour(hidden + at, cell + at, gate, cellBefore + at, left);
-      if (left > 4) {
-        updateFour(hidden + at + 16, cell + at + 16, gate + 16, cellBefore + at + 16, left - 4);
+      updateFour(hidden + at, cell + at, gate, cellBefore + at, count);
+      if (count > 4) {
+        updateFour(hidden + at + 16, cell + at + 16, gate + 16, cellBefore + at + 16, count - 4);
       }
       at += stateStep;
       gate += gateStep;
@@ -71,33 +72,31 @@ function gateBytes(units: i32): usize {
   return (<usize>((units + 7) >> 3) << 7) + 64;
 }
 
-/** gates += hidden·panels for the four gates of one group; steps between rows in bytes. */
+/** gates += hidden·panels for the four gates of one group; gateStep in bytes. */
 function addProducts(
   gates: usize,
-  hidden: usize,
+  left: usize,
   panels: usize,
   rows: i32,
   units: i32,
   gateStep: usize,
-  stateStep: usize,
 ): void {
   const panelStep = <usize>units * PANEL_ROW;
   if (rows <= 2) {
     for (let row: usize = 0; row < <usize>rows; row++) {
-      tileWide(gates + row * gateStep, hidden + row * stateStep, panels, units, panelStep, 4);
+      tileWide(gates + row * gateStep, left + (row << 2), panels, units, 1, panelStep, <usize>rows << 2);
     }
     return;
   }
+  const tiles = tilesOf(rows);
   for (let gate: usize = 0; gate < 4; gate++) {
-    for (let row = 0; row < rows; ) {
-      // Rows are shared out evenly (6 = 3 + 3, not 5 + 1): low tiles wait for their additions.
-      const left = rows - row;
-      const tiles = (left + TILE_ROWS - 1) / TILE_ROWS;
-      const height = (left + tiles - 1) / tiles;
+    for (let tile = 0; tile < tiles; tile++) {
+      const row = tileStart(tile, rows);
+      const height = tileStart(tile + 1, rows) - row;
       const c = gates + gate * PANEL_ROW + <usize>row * gateStep;
-      const a = hidden + <usize>row * stateStep;
-      tileRows(height, c, a, panels + gate * panelStep, units, PANEL, gateStep, stateStep, 4);
-      row += height;
+      const a = left + ((<usize>row * units) << 2);
+      const panel = panels + gate * panelStep;
+      tileRows(height, c, a, panel, units, PANEL, gateStep, 1, 4, <usize>height << 2);
     }
   }
 }

@@ -36,8 +36,6 @@ export interface KernelSignatures {
   gemmAddF32: [c: number, a: number, panels: number, m: number, n: number, k: number, lda: number, ldc: number];
   gemmBiasF32: [c: number, a: number, panels: number, bias: number, m: number, n: number, k: number, lda: number, ldc: number];
   gemmF32: [c: number, a: number, panels: number, m: number, n: number, k: number, lda: number, ldc: number];
-  gemmTransposedAddF32: [c: number, a: number, panels: number, m: number, n: number, k: number, lda: number, ldc: number];
-  gemmTransposedF32: [c: number, a: number, panels: number, m: number, n: number, k: number, lda: number, ldc: number];
   layerNormF32: [y: number, offsets: number, scales: number, x: number, gamma: number, beta: number, n: number, eps: number];
   layerNormGradF32: [dx: number, dy: number, x: number, offsets: number, scales: number, gamma: number, n: number];
   layerNormParameterGradF32: [dGamma: number, dBeta: number, dy: number, x: number, offsets: number, scales: number, rows: number, n: number];
@@ -49,7 +47,7 @@ export interface KernelSignatures {
   lstmPackBiasF32: [bias: number, biasIh: number, biasHh: number, units: number];
   lstmPackF32: [panels: number, weight: number, units: number, k: number];
   lstmScatterAddF32: [y: number, x: number, index: number, n: number];
-  lstmStepF32: [hidden: number, cell: number, gates: number, hiddenBefore: number, cellBefore: number, panels: number, rows: number, units: number];
+  lstmStepF32: [hidden: number, cell: number, gates: number, left: number, cellBefore: number, panels: number, rows: number, units: number];
   lstmStepGradF32: [dGates: number, dCell: number, dHidden: number, gates: number, cell: number, cellBefore: number, rows: number, units: number];
   maxGradLastF32: [dx: number, dy: number, x: number, y: number, n: number];
   maxGradMiddleF32: [dx: number, dy: number, x: number, y: number, middle: number, inner: number];
@@ -61,6 +59,8 @@ export interface KernelSignatures {
   packF32: [panels: number, b: number, n: number, k: number, ldb: number];
   packHeadsF32: [panels: number, x: number, rows: number, columns: number];
   packHeadsTransposedF32: [panels: number, x: number, rows: number, columns: number];
+  packLeftF32: [left: number, a: number, m: number, k: number, lda: number];
+  packLeftTransposedF32: [left: number, a: number, m: number, k: number, lda: number];
   packTransposedF32: [panels: number, b: number, n: number, k: number, ldb: number];
   permute32: [y: number, x: number, n: number, step: number, size1: number, size2: number, size3: number, size4: number, s0: number, s1: number, s2: number, s3: number, s4: number];
   reluF32: [y: number, x: number];

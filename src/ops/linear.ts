@@ -2,8 +2,8 @@ import { ShapeError } from "../errors.js";
 import { expectDType, expectShape, sameRuntime, showShape, sizeOf } from "../tensor/check.js";
 import { empty } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
-import { gemmCost, gemmUnits, packed } from "./packing.js";
-import { type Matrix, multiplyAdd, multiplyPanels } from "./product.js";
+import { packed } from "./packing.js";
+import { type Matrix, multiplyAdd, multiplyPanels, type Start } from "./product.js";
 import { gradientOf, record, wants } from "./tape.js";
 
 /**
@@ -24,20 +24,13 @@ export function linear(x: Tensor, weight: Tensor, bias: Tensor | null = null): T
   const rows = sizeOf(lead);
   const y = empty(runtime, [...lead, outputs]);
   const input = (): Matrix => ({ address: x.ptr, rows, columns: inputs });
-  const panels = packed(weight, "columns");
-  if (bias)
-    runtime.run(
-      "gemmBiasF32",
-      [y.ptr, x.ptr, panels, bias.ptr, rows, outputs, inputs, inputs, outputs],
-      gemmUnits(rows, outputs),
-      gemmCost(rows, outputs, inputs),
-    );
-  else multiplyPanels(runtime, y.ptr, input(), panels, outputs, "set");
+  const start: Start = bias ? { bias: bias.ptr } : "zero";
+  multiplyPanels(runtime, y.ptr, input(), packed(weight, "columns"), outputs, start);
 
   return record("linear", y, bias ? [x, weight, bias] : [x, weight], (dy) => {
     const dOutput = { address: dy.ptr, rows, columns: outputs };
     const dx = wants(x) ? empty(runtime, x.shape) : null;
-    if (dx) multiplyPanels(runtime, dx.ptr, dOutput, packed(weight, "rows"), inputs, "set");
+    if (dx) multiplyPanels(runtime, dx.ptr, dOutput, packed(weight, "rows"), inputs, "zero");
     const dWeight = gradientOf(weight);
     if (dWeight) multiplyAdd(runtime, dWeight.ptr, { ...dOutput, transposed: true }, input());
     const dBias = bias && gradientOf(bias);

@@ -68,7 +68,9 @@ export function lstmCell(
     hiddenBefore: hidden.ptr,
     cellBefore: cell.ptr,
   });
-  runStep(runtime, packedGates(weights.weightHh), units, rows, states());
+  const scratch = empty(runtime, [rows, units]);
+  runStep(runtime, packedGates(weights.weightHh), scratch.ptr, units, rows, states());
+  scratch.dispose();
 
   const all = [x, hidden, cell, ...weightList(weights)];
   if (!recording(all)) {
@@ -85,7 +87,7 @@ export function lstmCell(
     const back = (input: Tensor, weight: Tensor): Tensor | null => {
       if (!wants(input)) return null;
       const dInput = empty(runtime, input.shape);
-      backInto(dInput.ptr, dGates.ptr, rows, weight, "set");
+      backInto(dInput.ptr, dGates.ptr, rows, weight, "zero");
       return dInput;
     };
     const dx = back(x, weights.weightIh);

@@ -3,8 +3,8 @@ import type { Runtime } from "../runtime/runtime.js";
 import { expectDType, expectShape, sameRuntime, showShape } from "../tensor/check.js";
 import { empty } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
-import { gemmCost, gemmUnits, packed } from "./packing.js";
-import { type Matrix, multiplyAdd, multiplyPanels } from "./product.js";
+import { packed, packLeftInto } from "./packing.js";
+import { type Matrix, multiplyAdd, multiplyPanels, type Start } from "./product.js";
 import { gradientOf } from "./tape.js";
 
 /** One layer and direction, as torch.nn.LSTM has it: gates in the order i, f, g, o. */
@@ -83,12 +83,9 @@ export function projectionOf({ weightIh, biasIh, biasHh }: LstmWeights): Project
 export function projectInto(gates: number, x: number, rows: number, by: Projection): void {
   const { panels, bias, inputs, units } = by;
   const columns = gateColumns(units);
-  bias.runtime.run(
-    "gemmBiasF32",
-    [gates, x, panels, bias.ptr, rows, columns, inputs, inputs, gateStride(units)],
-    gemmUnits(rows, columns),
-    gemmCost(rows, columns, inputs),
-  );
+  const input: Matrix = { address: x, rows, columns: inputs };
+  const start: Start = { bias: bias.ptr };
+  multiplyPanels(bias.runtime, gates, input, panels, columns, start, gateStride(units));
 }
 
 /** Addresses of the gates of a step and of the state rows it reads and writes. */
@@ -110,18 +107,21 @@ export interface StepGradients {
 /**
  * One step of `rows` rows: gates become activated gates, the states move on.
  *
- * @param panels  W_hh from packedGates()
+ * @param panels   W_hh from packedGates()
+ * @param scratch  rows·units floats
  */
 export function runStep(
   runtime: Runtime,
   panels: number,
+  scratch: number,
   units: number,
   rows: number,
   { gates, hidden, cell, hiddenBefore, cellBefore }: StepStates,
 ): void {
+  const left = packLeftInto(runtime, scratch, hiddenBefore, rows, units, "rows");
   runtime.run(
     "lstmStepF32",
-    [hidden, cell, gates, hiddenBefore, cellBefore, panels, rows, units],
+    [hidden, cell, gates, left, cellBefore, panels, rows, units],
     groups(units),
     rows * GROUP * (2 * units + CELL_COST),
   );
@@ -143,17 +143,17 @@ export function runStepGrad(
   );
 }
 
-/** dx = dGates·weight or dx += dGates·weight, dGates f32[rows, 4H]. */
+/** dx = start + dGates·weight, dGates f32[rows, 4H]. */
 export function backInto(
   dx: number,
   dGates: number,
   rows: number,
   weight: Tensor,
-  into: "set" | "add",
+  start: Start,
 ): void {
   const [columns, width] = weight.shape as [number, number];
   const product: Matrix = { address: dGates, rows, columns };
-  multiplyPanels(weight.runtime, dx, product, packed(weight, "rows"), width, into);
+  multiplyPanels(weight.runtime, dx, product, packed(weight, "rows"), width, start);
 }
 
 /** Adds what `rows` rows give to the gradients of those weights that want one. */

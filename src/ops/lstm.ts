@@ -134,6 +134,7 @@ function forward(
   const gates = empty(runtime, [room, stride]);
   const hidden = empty(runtime, [batch + total, units]);
   const cell = empty(runtime, [keep ? batch + total : batch, units]);
+  const scratch = empty(runtime, [batch, units]);
   startFrom(hidden, hidden0, order);
   startFrom(cell, cell0, order);
   const at = { packed: packed.ptr, gates: gates.ptr, hidden: hidden.ptr, cell: cell.ptr };
@@ -147,7 +148,7 @@ function forward(
     projectInto(at.gates + (chunk.packed - first) * stride * 4, input, chunk.rows, projection);
     // 2. step by step
     for (const step of chunk.steps)
-      runStep(runtime, panels, units, step.rows, {
+      runStep(runtime, panels, scratch.ptr, units, step.rows, {
         gates: at.gates + (step.packed - first) * stride * 4,
         hidden: at.hidden + step.after * bytes,
         cell: at.cell + (keep ? step.after : 0) * bytes,
@@ -213,7 +214,7 @@ function backward(
       cellBefore: from.cell + before * bytes,
     });
     if (packed > 0 || wantsHidden)
-      backInto(to.hidden + before * bytes, dStep.gates, rows, weightHh, "add");
+      backInto(to.hidden + before * bytes, dStep.gates, rows, weightHh, "c");
   }
 
   // 3. weights and x, as products over all steps
@@ -225,7 +226,7 @@ function backward(
   gather(before.cell.ptr, dCell.ptr, order.rankOf, units);
   if (!wants(x)) return { x: null, ...before };
   const dRows = empty(runtime, saved.x.shape);
-  backInto(dRows.ptr, dGates.ptr, total, weightIh, "set");
+  backInto(dRows.ptr, dGates.ptr, total, weightIh, "zero");
   const dx = empty(runtime, x.shape);
   gather(dx.ptr, dRows.ptr, order.packedOf, x.shape[2] as number);
   return { x: dx, ...before };

@@ -1,20 +1,21 @@
 /**
- * Panels: the order in which the matrix kernels want their right operand (assembly/gemm/pack.ts),
- * and the units their work is counted in.
+ * The orders in which the matrix kernels want their operands, the left one in tiles and the right
+ * one in panels (assembly/gemm/pack-left.ts, pack.ts), and the units their work is counted in.
  */
 import { ShapeError } from "../errors.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { expectDType, showShape } from "../tensor/check.js";
 import type { Tensor } from "../tensor/tensor.js";
 
-// As in assembly/gemm: columns of a panel; rows and columns of a unit of work.
+// As in assembly/gemm: rows of a tile, columns of a panel; rows and columns of a unit of work.
+const TILE = 5;
 const PANEL = 8;
 const BLOCK_ROWS = 40;
 const BLOCK_COLUMNS = 32;
 
 /**
- * How a stored matrix becomes B, the right operand: "rows", as it stands [k, n]; "columns", its
- * rows are B's columns, stored [n, k] like a weight [out, in] in x·Wᵀ.
+ * How a stored matrix becomes an operand. Of B, the right one: "rows", as it stands [k, n];
+ * "columns", its rows are B's columns, stored [n, k] like a weight [out, in] in x·Wᵀ.
  */
 export type Packing = "rows" | "columns";
 
@@ -90,4 +91,26 @@ export function packInto(
 ): void {
   if (order === "rows") runtime.run("packF32", [panels, b, n, k, n], panelCount(n), 4 * k);
   else runtime.run("packTransposedF32", [panels, b, n, k, k], panelCount(n), 4 * k);
+}
+
+/**
+ * Packs a contiguous left operand into given memory; a single row is used as it stands.
+ *
+ * @param left  room for m·k floats
+ * @param a     address of f32 [m, k] ("rows") or [k, m] ("columns": its columns are A's rows)
+ * @returns the address of the tiles: left, or a
+ */
+export function packLeftInto(
+  runtime: Runtime,
+  left: number,
+  a: number,
+  m: number,
+  k: number,
+  order: Packing,
+): number {
+  if (m <= 1) return a;
+  const [tiles, cost] = [Math.ceil(m / TILE), TILE * k];
+  if (order === "rows") runtime.run("packLeftF32", [left, a, m, k, k], tiles, cost);
+  else runtime.run("packLeftTransposedF32", [left, a, m, k, m], tiles, cost);
+  return left;
 }

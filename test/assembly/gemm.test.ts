@@ -4,26 +4,25 @@ import { type KernelBench, loadKernels } from "../support/kernel.js";
 import { seeded } from "../support/random.js";
 
 // Around the tiles' 4, 5 and 8, the group of 32 columns and the block of 40 rows.
-const SIZES = [0, 1, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 127];
+const SIZES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 15, 16, 17, 31, 32, 33, 39, 40, 41, 64, 127];
 // All sizes of one axis against a few of the others: 16³ products would take minutes.
 const SHAPES = SIZES.flatMap((size) => [
   ...[1, 5, 33].flatMap((m) => [7, 40].map((k) => [m, size, k] as const)),
   ...[1, 8, 33].flatMap((n) => [7, 40].map((k) => [size, n, k] as const)),
   ...[1, 6].flatMap((m) => [3, 33].map((n) => [m, n, size] as const)),
 ]);
-const KERNELS = [
-  "gemmF32",
-  "gemmBiasF32",
-  "gemmAddF32",
-  "gemmTransposedF32",
-  "gemmTransposedAddF32",
-] as const;
+const KERNELS = ["gemmF32", "gemmBiasF32", "gemmAddF32"] as const;
 type Kernel = (typeof KERNELS)[number];
+/** How the left operand stands. */
+const LEFTS = ["packed", "row by row"] as const;
+type Left = (typeof LEFTS)[number];
+const EACH = KERNELS.flatMap((kernel) => LEFTS.map((left) => [kernel, left] as const));
 
 const kernels = loadKernels("simd");
 const random = seeded(20);
 const units = (m: number, n: number): number => Math.ceil(m / 40) * Math.ceil(n / 32);
 const panels = (n: number): number => Math.ceil(n / 8);
+const tiles = (m: number): number => Math.ceil(m / 5);
 
 describe("packF32() and packTransposedF32()", () => {
   it("lay [2, 9] out as two panels of eight columns", () => {
@@ -64,6 +63,48 @@ describe("packF32() and packTransposedF32()", () => {
   });
 });
 
+describe("packLeftF32() and packLeftTransposedF32()", () => {
+  it("lay [7, 2] out as a tile of four rows and one of three", () => {
+    kernels.reset();
+    const a = [0, 1, 10, 11, 20, 21, 30, 31, 40, 41, 50, 51, 60, 61];
+    const expected = [0, 10, 20, 30, 1, 11, 21, 31, 40, 50, 60, 41, 51, 61];
+    expect(packLeft("packLeftF32", a, 7, 2)).toEqual(expected);
+    expect(packLeft("packLeftTransposedF32", transpose(a, 7, 2), 7, 2)).toEqual(expected);
+  });
+
+  it("agree at every height and depth, in one piece or tile by tile", () => {
+    for (const m of [...SIZES, 83])
+      for (const k of SIZES) {
+        kernels.reset();
+        const a = random.array(m * k);
+        const whole = packLeft("packLeftF32", a, m, k);
+        expect(whole.toSorted()).toEqual([...a].toSorted());
+        const turned = transpose(a, m, k);
+        expect(packLeft("packLeftTransposedF32", turned, m, k), `${m} rows of ${k}`).toEqual(whole);
+        expect(packLeft("packLeftF32", a, m, k, 1)).toEqual(whole);
+        expect(packLeft("packLeftTransposedF32", turned, m, k, 1)).toEqual(whole);
+        expect(packLeft("packLeftTransposedF32", turned, m, k, 3)).toEqual(whole);
+      }
+  });
+
+  it("leave a single row as it is", () => {
+    kernels.reset();
+    expect(packLeft("packLeftF32", [1, 2, 3], 1, 3)).toEqual([1, 2, 3]);
+    expect(packLeft("packLeftTransposedF32", [1, 2, 3], 1, 3)).toEqual([1, 2, 3]);
+  });
+
+  it("read rows that stand further apart than they are long", () => {
+    kernels.reset();
+    const a = kernels.f32([1, 2, 99, 3, 4, 99]);
+    const rows = kernels.guarded(4);
+    kernels.call("packLeftF32", [rows, a, 2, 2, 3], 0, 1);
+    expect([...kernels.read(rows, 4)]).toEqual([1, 3, 2, 4]);
+    const columns = kernels.guarded(4);
+    kernels.call("packLeftTransposedF32", [columns, a, 2, 2, 3], 0, 1);
+    expect([...kernels.read(columns, 4)]).toEqual([1, 2, 3, 4]);
+  });
+});
+
 describe("gemm", () => {
   it("gemmF32() multiplies [2, 3] by [3, 2]", () => {
     kernels.reset();
@@ -72,58 +113,58 @@ describe("gemm", () => {
     ]);
   });
 
-  it.each(KERNELS)("%s() is within k roundings of the float64 product at every size", (kernel) => {
-    for (const [m, n, k] of SHAPES) {
-      kernels.reset();
-      const [a, b] = [random.array(m * k), random.array(k * n)];
-      const start = startOf(kernel, m, n);
-      const actual = product(kernel, a, b, m, n, k, { start });
-      const exact = gemm(a, b, m, n, k);
-      const magnitude = gemmMagnitude(a, b, m, n, k);
-      const worst = actual.reduce((most, value, i) => {
-        const first = start[i] ?? 0;
-        // k products and k sums of f32, first order: (k + 1)·2⁻²⁴ of the summed magnitudes
-        const bound = (k + 1) * 2 ** -24 * ((magnitude[i] ?? 0) + Math.abs(first));
-        return Math.max(most, Math.abs(value - first - (exact[i] ?? 0)) - bound);
-      }, -1);
-      expect(worst, `${m} × ${n} × ${k}, seed ${random.seed}`).toBeLessThanOrEqual(0);
-    }
-  });
+  it.each(EACH)(
+    "%s(), A %s, is within k roundings of the float64 product at every size",
+    (kernel, left) => {
+      for (const [m, n, k] of SHAPES) {
+        kernels.reset();
+        const [a, b] = [random.array(m * k), random.array(k * n)];
+        const start = startOf(kernel, m, n);
+        const actual = product(kernel, a, b, m, n, k, { start, left });
+        const exact = gemm(a, b, m, n, k);
+        const magnitude = gemmMagnitude(a, b, m, n, k);
+        const worst = actual.reduce((most, value, i) => {
+          const first = start[i] ?? 0;
+          // k products and k sums of f32, first order: (k + 1)·2⁻²⁴ of the summed magnitudes
+          const bound = (k + 1) * 2 ** -24 * ((magnitude[i] ?? 0) + Math.abs(first));
+          return Math.max(most, Math.abs(value - first - (exact[i] ?? 0)) - bound);
+        }, -1);
+        expect(worst, `${m} × ${n} × ${k}, seed ${random.seed}`).toBeLessThanOrEqual(0);
+      }
+    },
+  );
 
-  it("gemmF32() adds k upwards, each product and each sum rounded once", () => {
-    for (const [m, n, k] of [
-      [1, 33, 300],
-      [6, 9, 257],
-      [41, 3, 520],
-    ] as const) {
-      kernels.reset();
-      const [a, b] = [random.array(m * k), random.array(k * n)];
-      const actual = product("gemmF32", a, b, m, n, k);
-      for (let i = 0; i < m; i++)
-        for (let j = 0; j < n; j++) {
-          let sum = 0;
-          for (let kk = 0; kk < k; kk++)
-            sum = Math.fround(
-              sum + Math.fround((a[i * k + kk] as number) * (b[kk * n + j] as number)),
-            );
-          expect(actual[i * n + j]).toBe(sum);
-        }
-    }
-  });
+  it.each(EACH)(
+    "%s(), A %s, adds k upwards, each product and each sum rounded once",
+    (kernel, left) => {
+      const deep = [1, 2, 3, 5, 6, 41].flatMap((m) =>
+        [3, 9, 32, 33].flatMap((n) => [257, 512, 513].map((k) => [m, n, k] as const)),
+      );
+      for (const [m, n, k] of [...SHAPES, ...deep]) {
+        kernels.reset();
+        const [a, b] = [random.array(m * k), random.array(k * n)];
+        const start = startOf(kernel, m, n);
+        const actual = product(kernel, a, b, m, n, k, { start, left });
+        expect(actual, `${m} × ${n} × ${k}, seed ${random.seed}`).toEqual(
+          roundedSums(a, b, m, n, k, start),
+        );
+      }
+    },
+  );
 
-  it.each(KERNELS)("%s() gives the same bits for every cut of its range", (kernel) => {
+  it.each(EACH)("%s(), A %s, gives the same bits for every cut of its range", (kernel, left) => {
     const [m, n, k] = [97, 101, 37];
     const [a, b] = [random.array(m * k), random.array(k * n)];
     const start = startOf(kernel, m, n);
     kernels.reset();
-    const whole = product(kernel, a, b, m, n, k, { start });
+    const whole = product(kernel, a, b, m, n, k, { start, left });
     expect(units(m, n)).toBe(12);
     for (let cut = 0; cut <= 12; cut++) {
       kernels.reset();
-      expect(product(kernel, a, b, m, n, k, { start, cuts: [cut] })).toEqual(whole);
+      expect(product(kernel, a, b, m, n, k, { start, left, cuts: [cut] })).toEqual(whole);
     }
     kernels.reset();
-    const backwards = product(kernel, a, b, m, n, k, { start, backwards: true });
+    const backwards = product(kernel, a, b, m, n, k, { start, left, backwards: true });
     expect(backwards).toEqual(whole);
   });
 
@@ -134,8 +175,6 @@ describe("gemm", () => {
       kernels.reset();
       const a = random.array(m * k);
       const batch = product("gemmF32", a, b, m, n, k);
-      const turned = product("gemmTransposedF32", a, b, m, n, k);
-      expect(turned).toEqual(batch);
       for (let i = 0; i < m; i++) {
         const row = product("gemmF32", a.subarray(i * k, i * k + k), b, 1, n, k);
         expect(row, `row ${i} of ${m}`).toEqual(batch.subarray(i * n, i * n + n));
@@ -155,15 +194,24 @@ describe("gemm", () => {
     expect(sum).toEqual(whole);
   });
 
-  it("leaves the gaps between rows of c alone, and skips those of a", () => {
-    kernels.reset();
-    const a = kernels.f32([1, 2, 99, 3, 4, 99]);
-    const b = kernels.guarded(16);
-    kernels.call("packF32", [b, kernels.f32([1, 0, 0, 1]), 2, 2, 2], 0, 1);
-    const c = kernels.guarded(6);
-    kernels.call("gemmF32", [c, a, b, 2, 2, 2, 3, 3], 0, 1);
-    expect([...kernels.read(c, 6)]).toEqual([1, 2, Number.NaN, 3, 4, Number.NaN]);
-    kernels.checkGuards();
+  it.each(EACH)("%s(), A %s, leaves the gaps between rows of c alone", (kernel, left) => {
+    for (const [m, n] of [
+      [2, 2],
+      [2, 32],
+      [6, 33],
+    ] as const) {
+      kernels.reset();
+      const [k, ldc] = [3, n + 3];
+      const [a, b] = [random.array(m * k), random.array(k * n)];
+      const start = startOf(kernel, m, n);
+      const c = product(kernel, a, b, m, n, k, { start, left, ldc });
+      const expected = roundedSums(a, b, m, n, k, start);
+      for (let i = 0; i < m; i++) {
+        expect(c.subarray(i * ldc, i * ldc + n)).toEqual(expected.subarray(i * n, i * n + n));
+        const gap = i < m - 1 ? [Number.NaN, Number.NaN, Number.NaN] : [];
+        expect([...c.subarray(i * ldc + n, i * ldc + ldc)]).toEqual(gap);
+      }
+    }
   });
 
   it("lets NaN and infinity reach exactly the elements they belong to", () => {
@@ -180,17 +228,23 @@ describe("gemm", () => {
     });
   });
 
-  it("gives the same bits in the threads build", () => {
-    kernels.reset();
-    const [m, n, k] = [43, 45, 300];
-    const [a, b] = [random.array(m * k), random.array(k * n)];
-    const threads = loadKernels("threads");
-    for (const kernel of KERNELS) {
-      const start = startOf(kernel, m, n);
-      expect(product(kernel, a, b, m, n, k, { start, bench: threads })).toEqual(
-        product(kernel, a, b, m, n, k, { start }),
-      );
-    }
+  it.each(["threads", "debug"] as const)("gives the same bits in the %s build", (build) => {
+    const bench = loadKernels(build);
+    for (const kernel of KERNELS)
+      for (const [m, n, k] of [
+        [1, 45, 30],
+        [2, 45, 30],
+        [43, 45, 530],
+      ] as const) {
+        kernels.reset();
+        bench.reset();
+        const [a, b] = [random.array(m * k), random.array(k * n)];
+        const start = startOf(kernel, m, n);
+        for (const left of LEFTS)
+          expect(product(kernel, a, b, m, n, k, { start, left, bench })).toEqual(
+            product(kernel, a, b, m, n, k, { start, left }),
+          );
+      }
   });
 });
 
@@ -217,6 +271,9 @@ describe("sumRowsAddF32()", () => {
 interface Run {
   /** c before the products are added: the bias repeated, or c itself. */
   readonly start?: ArrayLike<number>;
+  readonly left?: Left;
+  /** Floats between rows of c. */
+  readonly ldc?: number;
   readonly cuts?: readonly number[];
   readonly backwards?: boolean;
   readonly bench?: KernelBench;
@@ -230,14 +287,18 @@ function product(
   m: number,
   n: number,
   k: number,
-  { start = [], cuts = [], backwards = false, bench = kernels }: Run = {},
+  { start = [], left = "packed", ldc = n, cuts = [], backwards = false, bench = kernels }: Run = {},
 ): Float32Array {
-  const transposed = kernel.startsWith("gemmTransposed");
-  const left = bench.f32(transposed ? transpose(a, m, k) : a);
+  // Rows that are not packed stand one float further apart than they are long.
+  const lda = left === "packed" ? 0 : k + 1;
+  const address = bench.guarded(m * Math.max(k, lda));
+  if (left === "packed") bench.call("packLeftF32", [address, bench.f32(a), m, k, k], 0, tiles(m));
+  else writeRows(bench, address, a, m, k, lda);
   const right = bench.guarded(panels(n) * k * 8);
   bench.call("packF32", [right, bench.f32(b), n, k, n], 0, panels(n));
-  const c = bench.guarded(m * n);
-  if (kernel.endsWith("AddF32")) bench.write(c, start);
+  const length = m > 0 ? (m - 1) * ldc + n : 0;
+  const c = bench.guarded(length);
+  if (kernel === "gemmAddF32") writeRows(bench, c, start, m, n, ldc);
   const bounds = [0, ...cuts, units(m, n)];
   const parts = backwards
     ? Array.from({ length: units(m, n) }, (_, i) => [units(m, n) - 1 - i, units(m, n) - i])
@@ -245,16 +306,50 @@ function product(
   for (const [begin = 0, end = 0] of parts) {
     if (kernel === "gemmBiasF32") {
       const bias = bench.f32(Array.from({ length: n }, (_, j) => start[j] ?? 0));
-      bench.call(kernel, [c, left, right, bias, m, n, k, k, n], begin, end);
-    } else bench.call(kernel, [c, left, right, m, n, k, transposed ? m : k, n], begin, end);
+      bench.call(kernel, [c, address, right, bias, m, n, k, lda, ldc], begin, end);
+    } else bench.call(kernel, [c, address, right, m, n, k, lda, ldc], begin, end);
   }
   bench.checkGuards();
-  return bench.read(c, m * n);
+  return bench.read(c, length);
+}
+
+/** Rows of `width` floats, `step` floats apart. */
+function writeRows(
+  bench: KernelBench,
+  address: number,
+  values: ArrayLike<number>,
+  rows: number,
+  width: number,
+  step: number,
+): void {
+  const all = Float32Array.from(values);
+  for (let i = 0; i < rows; i++)
+    bench.write(address + i * step * 4, all.subarray(i * width, i * width + width));
+}
+
+/** start + a·b, k upwards, every product and every sum rounded to f32. */
+function roundedSums(
+  a: Float32Array,
+  b: Float32Array,
+  m: number,
+  n: number,
+  k: number,
+  start: ArrayLike<number>,
+): Float32Array {
+  const c = Float32Array.from({ length: m * n }, (_, i) => start[i] ?? 0);
+  for (let i = 0; i < m; i++)
+    for (let kk = 0; kk < k; kk++) {
+      const x = a[i * k + kk] as number;
+      // An element of c rounds what is stored: only the product needs it said.
+      for (let j = 0; j < n; j++)
+        c[i * n + j] = (c[i * n + j] as number) + Math.fround(x * (b[kk * n + j] as number));
+    }
+  return c;
 }
 
 /** What a kernel starts from: one bias for all rows, any c, or nothing. */
 function startOf(kernel: Kernel, m: number, n: number): ArrayLike<number> {
-  if (kernel.endsWith("AddF32")) return random.array(m * n);
+  if (kernel === "gemmAddF32") return random.array(m * n);
   if (kernel !== "gemmBiasF32") return [];
   const bias = random.array(n);
   return Float32Array.from({ length: m * n }, (_, i) => bias[i % n] as number);
@@ -274,6 +369,22 @@ function pack(
     kernels.call(kernel, [address, from, n, k, stride], panel, Math.min(panels(n), panel + step));
   kernels.checkGuards();
   return [...kernels.read(address, panels(n) * k * 8)];
+}
+
+function packLeft(
+  kernel: "packLeftF32" | "packLeftTransposedF32",
+  a: ArrayLike<number>,
+  m: number,
+  k: number,
+  step = tiles(m),
+): number[] {
+  const address = kernels.guarded(m * k);
+  const from = kernels.f32(a);
+  const stride = kernel === "packLeftF32" ? k : m;
+  for (let tile = 0; tile < tiles(m); tile += step)
+    kernels.call(kernel, [address, from, m, k, stride], tile, Math.min(tiles(m), tile + step));
+  kernels.checkGuards();
+  return [...kernels.read(address, m * k)];
 }
 
 /** Columns [from, to) of x [·, width]. */

@@ -39,8 +39,10 @@ function prepareStep(x: Operands) {
   const cell = k.guarded(rows * units);
   const gates = inPlace(intoGroups(x.gates, rows, units));
   const cellBefore = k.f32(x.cell);
+  const left = k.guarded(rows * units);
+  k.call("packLeftF32", [left, k.f32(x.hidden), rows, units, units], 0, Math.ceil(rows / 5));
   return {
-    args: args(hidden, cell, gates, k.f32(x.hidden), cellBefore, panels, rows, units),
+    args: args(hidden, cell, gates, left, cellBefore, panels, rows, units),
     addresses: { gates, cell, cellBefore },
     read: () => [...k.read(hidden, rows * units), ...k.read(cell, rows * units)],
   };
@@ -143,9 +145,9 @@ describe("lstmStepF32()", () => {
     const want = step(x);
     k.reset();
     const { args, read } = prepareStep(x);
-    const [hidden, , gates, hiddenBefore, , panels] = args;
+    const [hidden, , gates, left, , panels] = args;
     const cell = inPlace(x.cell);
-    k.call("lstmStepF32", [hidden, cell, gates, hiddenBefore, cell, panels, 5, 9], 0, 2);
+    k.call("lstmStepF32", [hidden, cell, gates, left, cell, panels, 5, 9], 0, 2);
     k.checkGuards();
     expectSameBits([...read().slice(0, 45), ...k.read(cell, 45)], want);
   });
