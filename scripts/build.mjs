@@ -18,6 +18,7 @@ const WEB_ENTRIES = [
   "src/browser-core.ts",
   "src/host.browser.ts",
   "src/worker.browser.ts",
+  "src/inspect.ts",
 ];
 // The argument parser is CommonJS: inside of an ES module it needs a require.
 const CLI_BANNER = `#!/usr/bin/env node

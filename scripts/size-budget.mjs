@@ -10,7 +10,10 @@ const BUDGETS = [
   { files: /^heed\..*\.wasm$/, most: 40_000, aim: 20_000 },
   { files: /^worker\..*\.mjs$/, most: 4_000, aim: 2_000 },
   { files: /^(browser|browser-core|host\.browser)\.mjs$/, most: 60_000, aim: 40_000 },
-  { files: /^(node|cli)\.mjs$/, most: 120_000, aim: 80_000 }, // read from disk, not minified
+  { files: /^inspect\.mjs$/, most: 20_000, aim: 16_000 }, // loaded by pages that draw
+  // Read from disk, not minified; the command line holds every task, its training and the parser.
+  { files: /^node\.mjs$/, most: 120_000, aim: 80_000 },
+  { files: /^cli\.mjs$/, most: 160_000, aim: 120_000 },
 ];
 
 const folder = process.argv[2] ?? "dist";

@@ -5,6 +5,7 @@ import { nodePlatform } from "./platform/node.js";
 import { folderSource } from "./platform/node-files.js";
 
 export * from "./index.js";
+export * from "./inspect.js";
 
 /**
  * Starts heed in Node, Deno or Bun.

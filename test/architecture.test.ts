@@ -26,7 +26,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@assemblyscript/loader": ["kernels"],
   "@huggingface/tokenizers": ["io"],
   commander: ["cli"],
-  "string-width": ["cli"],
+  "string-width": ["cli", "inspect"],
 };
 
 interface Import {

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 
 /** What each example must say, at least. */
 const SAYS: Readonly<Record<string, RegExp>> = {
@@ -12,10 +14,14 @@ const SAYS: Readonly<Record<string, RegExp>> = {
     /step 200: loss 0\.00\d\d\n0 xor 0: 0\.\d % one\n0 xor 1: (100\.0|99\.\d) % one\n/s,
   "05-lstm.mjs": /step 0: \d+ of 32 right\n.*step 125: 32 of 32 right\n$/s,
   "06-seq2seq.mjs": /^… .*\n +El ← \S+ \(\d+ %\)\n/s,
+  "07-block.mjs": /^step 0: loss 2\.\d+\n.*step 200: loss 0\.0\d+\n(.+\n){6}6 +▓▓.*\n\n$/s,
   "08-load-a-state-dict.mjs": /weight_hh_l0: F32 \[16,4\]\n.*the same output: true\n$/s,
+  "12-draw-attention.mjs": /^ +The .*\nEl .*\nheads\.svg and report\.html are in \S+\n$/s,
 };
 
 describe("examples/", () => {
+  const folder = mkdtempSync(join(tmpdir(), "heed-examples-"));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
   const files = readdirSync("examples").filter((file) => file.endsWith(".mjs"));
 
   test("are all tried here", () => {
@@ -28,7 +34,9 @@ describe("examples/", () => {
       const source = readFileSync(`examples/${file}`, "utf8");
       expect(source).toMatch(/^\/\/ [A-Z]/);
       expect(source.split("\n").length).toBeLessThanOrEqual(40);
-      const { stdout, stderr } = await promisify(execFile)(process.execPath, [`examples/${file}`]);
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, [`examples/${file}`], {
+        env: { ...process.env, TMPDIR: folder, TEMP: folder },
+      });
       expect(stderr).toBe("");
       expect(stdout).toMatch(SAYS[file] as RegExp);
     },

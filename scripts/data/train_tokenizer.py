@@ -1,4 +1,4 @@
-"""Trains one joint byte-pair vocabulary on both sides of a file of sentence pairs.
+"""Trains one joint byte-pair vocabulary on both sides of a file of pairs.
 
     python scripts/data/train_tokenizer.py train.tsv.gz models/translate-en-es/tokenizer.json
 
@@ -23,14 +23,14 @@ PIECE = r"▁?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|▁?[^\p{L}\p{M}▁]|▁"
 
 
 def sentences(path):
-    """Yields both sides of every line `English<TAB>Spanish`."""
+    """Yields both sides of every line `SOURCE<TAB>TARGET`."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8", newline="\n") as lines:
         for line in lines:
             yield from line.rstrip("\n").split("\t")
 
 
-def train(path, vocabulary):
+def train(path, vocabulary, alphabet):
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
     tokenizer.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
@@ -45,7 +45,10 @@ def train(path, vocabulary):
         ]
     )
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary, special_tokens=SPECIAL + BYTES, show_progress=False
+        vocab_size=vocabulary,
+        special_tokens=SPECIAL + BYTES,
+        limit_alphabet=alphabet,
+        show_progress=False,
     )
     tokenizer.train_from_iterator(sentences(path), trainer)
     return tokenizer
@@ -53,14 +56,15 @@ def train(path, vocabulary):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("pairs", type=Path, help="lines of English<TAB>Spanish, .gz or not")
+    parser.add_argument("pairs", type=Path, help="lines of SOURCE<TAB>TARGET, .gz or not")
     parser.add_argument("output", type=Path, help="where tokenizer.json goes")
     parser.add_argument("--vocabulary", type=int, default=4000)
+    parser.add_argument("--alphabet", type=int, help="keep the commonest characters; default: all")
     options = parser.parse_args()
 
     # The trainer gives the byte tokens their ids as special tokens; in the file they are ordinary
     # ones, so that a text that spells "<0x41>" stays that text.
-    trained = json.loads(train(options.pairs, options.vocabulary).to_str())
+    trained = json.loads(train(options.pairs, options.vocabulary, options.alphabet).to_str())
     trained["added_tokens"] = [
         token for token in trained["added_tokens"] if token["content"] in SPECIAL
     ]

@@ -40,6 +40,11 @@ export function integer(least: number, most: number): (text: string) => number {
   return number(`a whole number from ${least} to ${most}`, Number.isInteger, least, most);
 }
 
+/** Reads an option's value as whole numbers with commas between. */
+export function wholeNumbers(least: number, most: number): (text: string) => number[] {
+  return (text) => text.split(",").map(integer(least, most));
+}
+
 /** Reads an option's value as a number. */
 export function real(least: number, most: number): (text: string) => number {
   return number(`a number from ${least} to ${most}`, Number.isFinite, least, most);

@@ -24,6 +24,11 @@ export class Progress {
     this.#stream.write(this.#stream.isTTY ? `\r\x1b[K${text}\n` : `${text}\n`);
   }
 
+  /** What is going on, on a terminal only: the next text takes its place, an empty one clears it. */
+  status(text: string): void {
+    if (this.#stream.isTTY) this.#stream.write(`\r\x1b[K${text}`);
+  }
+
   training(event: TrainingEvent): void {
     const { epoch, batch, batches, step, loss, validation } = event;
     this.#first ??= step - 1;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { idOf } from "../io/tokenizer.js";
-import type { Seq2Seq, Seq2SeqConfig } from "../models/seq2seq.js";
-import { type TokenPair, translationLesson } from "../tasks/translation-training.js";
+import { Seq2Seq, type Seq2SeqConfig } from "../models/seq2seq.js";
+import { pairLesson, type TokenPair } from "../tasks/pair-training.js";
 import { readPairs } from "./pairs.js";
 import { shippedModel } from "./shipped-model.js";
 import type { TrainingProgram, TrainOptions } from "./train.js";
@@ -33,8 +33,9 @@ export const translationProgram: TrainingProgram<TrainTranslateOptions, Seq2Seq,
       bidirectional: !options.unidirectional,
       padding: idOf(tokenizer, "<pad>"),
     };
-    const lesson = translationLesson({
-      config,
+    const lesson = pairLesson({
+      build: (runtime) => new Seq2Seq(runtime, config),
+      padding: config.padding,
       pairs: await readPairs(data, "train", tokenizer, { limit, signal }),
       validation: await readPairs(data, "dev", tokenizer, { signal }),
       smoothing,

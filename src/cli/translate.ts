@@ -1,20 +1,21 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal } from "node:stream";
 import { HeedError } from "../errors.js";
+import { alignmentMap } from "../inspect/attention-map.js";
 import { init } from "../node.js";
 import type { Translator } from "../tasks/translate.js";
 import type { TranslatedSentence, Translation } from "../tasks/translation.js";
+import { Album, type DrawingOptions, wantsPictures, writePictures } from "./drawing.js";
 import { linesOf } from "./lines.js";
 import { printable } from "./printable.js";
 import { shippedModel } from "./shipped-model.js";
 
-export interface TranslateCommandOptions {
+export interface TranslateCommandOptions extends DrawingOptions {
   readonly file?: string;
   readonly model?: string;
   readonly beam: number;
   readonly threads: number;
   readonly plain?: boolean;
-  readonly grid?: boolean;
   readonly json?: boolean;
 }
 
@@ -32,25 +33,26 @@ export async function translateCommand(
     const translator = await heed.load(options.model ?? shippedModel("translate-en-es"));
     const print = await printer(options);
     const input = sentences.length > 0 ? [sentences] : readLines(options.file, signal);
+    const album = wantsPictures(options) ? new Album() : null;
     for await (const lines of input)
-      await translateLines(translator, lines, print, options.beam, signal);
+      for await (const lot of translated(translator, lines, options.beam, signal)) {
+        process.stdout.write(lot.map((translation) => `${print(translation)}\n`).join(""));
+        album?.add(...lot.flatMap(({ sentences }) => sentences.map((one) => alignmentMap(one))));
+      }
+    if (album) await writePictures(album.maps, options, "Translations");
   } finally {
     heed.dispose();
   }
 }
 
-async function translateLines(
+async function* translated(
   translator: Translator,
   lines: readonly string[],
-  print: (translation: Translation) => string,
   beam: number,
   signal: AbortSignal,
-): Promise<void> {
-  for (let from = 0; from < lines.length; from += LOT) {
-    const lot = lines.slice(from, from + LOT);
-    const found = await translator.translateAll(lot, { beam, signal });
-    process.stdout.write(found.map((translation) => `${print(translation)}\n`).join(""));
-  }
+): AsyncGenerator<Translation[]> {
+  for (let from = 0; from < lines.length; from += LOT)
+    yield await translator.translateAll(lines.slice(from, from + LOT), { beam, signal });
 }
 
 /** How a translation is written: as JSON, with its alignment, or as a line of text. */

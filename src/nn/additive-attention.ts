@@ -29,48 +29,71 @@ export interface AttentionSource {
  * @source Bahdanau et al. 2015, arXiv:1409.0473, appendix A.1.2
  */
 export class AdditiveAttention extends Module {
-  readonly #queryWidth: number;
   readonly #attn: Linear;
   readonly #v: Linear;
 
   constructor(runtime: Runtime, queryWidth: number, sourceWidth: number, width: number) {
     super(runtime);
-    this.#queryWidth = queryWidth;
     this.#attn = this.child("attn", new Linear(runtime, queryWidth + sourceWidth, width));
     this.#v = this.child("v", new Linear(runtime, width, 1, { bias: false }));
   }
 
   /** values f32[B, S, D], lengths i32[B] → what attend() needs at every step */
   source(values: Tensor, lengths: Tensor | null): AttentionSource {
-    const { weight, bias } = this.#attn;
-    const queryWeight = slice(weight, 1, 0, this.#queryWidth);
-    const keyWeight = slice(weight, 1, this.#queryWidth, weight.shape[1] as number);
-    return {
-      keys: bias ? linear(values, keyWeight, bias) : linear(values, keyWeight),
-      values,
-      lengths,
-      queryWeight,
-      energy: reshape(this.#v.weight, [this.#v.weight.size]),
-    };
+    return attentionSource(this.#attn, this.#v, values, lengths);
   }
 
-  /**
-   * @param query f32[B·Lq, Q]: Lq queries a row of the source
-   * @returns context f32[B·Lq, D] and weights f32[B, Lq, S]; zeros behind each length
-   */
+  /** attend() */
   attend(query: Tensor, source: AttentionSource): { context: Tensor; weights: Tensor } {
-    const { keys, values, lengths, energy } = source;
-    const [batch, , width] = keys.shape as [number, number, number];
-    const rows = query.shape[0] as number;
-    const queries = batch === 0 ? 0 : rows / batch;
-    const projected = reshape(linear(query, source.queryWeight), [batch, queries, width]);
-    const { context, weights } = additiveAttention(
-      projected,
-      keys,
-      energy,
-      values,
-      lengths ? { lengths } : {},
-    );
-    return { context: reshape(context, [rows, values.shape[2] as number]), weights };
+    return attend(query, source);
   }
+}
+
+/**
+ * The source projected, for a model that holds the two layers of additive attention itself.
+ *
+ * @param attn    Linear(Q + D, A)
+ * @param v       Linear(A, 1) without bias
+ * @param values  f32[B, S, D]
+ */
+export function attentionSource(
+  attn: Linear,
+  v: Linear,
+  values: Tensor,
+  lengths: Tensor | null,
+): AttentionSource {
+  const { weight, bias } = attn;
+  const width = weight.shape[1] as number;
+  const queryWidth = width - (values.shape[2] as number);
+  const keyWeight = slice(weight, 1, queryWidth, width);
+  return {
+    queryWeight: slice(weight, 1, 0, queryWidth),
+    keys: bias ? linear(values, keyWeight, bias) : linear(values, keyWeight),
+    values,
+    lengths,
+    energy: reshape(v.weight, [v.weight.size]),
+  };
+}
+
+/**
+ * @param query f32[B·Lq, Q]: Lq queries a row of the source
+ * @returns context f32[B·Lq, D] and weights f32[B, Lq, S]; zeros behind each length
+ */
+export function attend(
+  query: Tensor,
+  source: AttentionSource,
+): { context: Tensor; weights: Tensor } {
+  const { keys, values, lengths, energy } = source;
+  const [batch, , width] = keys.shape as [number, number, number];
+  const rows = query.shape[0] as number;
+  const queries = batch === 0 ? 0 : rows / batch;
+  const projected = reshape(linear(query, source.queryWeight), [batch, queries, width]);
+  const { context, weights } = additiveAttention(
+    projected,
+    keys,
+    energy,
+    values,
+    lengths ? { lengths } : {},
+  );
+  return { context: reshape(context, [rows, values.shape[2] as number]), weights };
 }

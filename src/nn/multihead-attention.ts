@@ -1,15 +1,16 @@
 import { ShapeError } from "../errors.js";
-import { add } from "../ops/arithmetic.js";
 import { attention, attentionWithWeights } from "../ops/attention.js";
 import { linear } from "../ops/linear.js";
 import { mean } from "../ops/reduce.js";
-import { reshape, slice, transpose } from "../ops/shape.js";
+import { reshape, slice } from "../ops/shape.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { expectShape, showShape } from "../tensor/check.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
+import { expectHeads, joinHeads, splitHeads } from "./heads.js";
 import { fillStep, uniformStep } from "./init.js";
 import { Linear } from "./linear.js";
+import { bothMasks } from "./masks.js";
 import { Module } from "./module.js";
 
 export interface MultiheadAttentionOptions {
@@ -67,10 +68,7 @@ export class MultiheadAttention extends Module {
   ) {
     super(runtime);
     const { bias = true, dropout = 0 } = options;
-    if (!(Number.isInteger(heads) && heads > 0 && width % heads === 0))
-      throw new RangeError(
-        `MultiheadAttention: width must be a multiple of heads, got width ${width} and ${heads} heads`,
-      );
+    expectHeads("MultiheadAttention", width, heads);
     if (!(dropout >= 0 && dropout <= 1))
       throw new RangeError(`MultiheadAttention: dropout must lie in 0 … 1, got ${dropout}`);
     this.heads = heads;
@@ -104,16 +102,17 @@ export class MultiheadAttention extends Module {
     expectShape("MultiheadAttention", value, [batch, keys, width], "value");
 
     const [q, k, v] = this.#project(query, key, value);
+    const join = (x: Tensor): Tensor => this.#output.forward(joinHeads(x));
     const rules = {
       mask: maskOf(options, { batch, heads, queries, keys }),
       causal: options.causal ?? false,
       dropout: this.training && this.#dropout > 0 ? { p: this.#dropout } : undefined,
     };
     if (options.needWeights === false)
-      return { output: this.#join(attention(q, k, v, rules)), weights: null };
+      return { output: join(attention(q, k, v, rules)), weights: null };
     const { output, weights } = attentionWithWeights(q, k, v, rules);
     return {
-      output: this.#join(output),
+      output: join(output),
       weights: options.averageWeights === false ? weights : mean(weights, 1),
     };
   }
@@ -123,27 +122,16 @@ export class MultiheadAttention extends Module {
     const part = (index: number) => [index * this.width, (index + 1) * this.width] as const;
     if (query === key && key === value) {
       const all = project(query, this.#weight, this.#bias);
-      const split = (index: number): Tensor => this.#split(slice(all, 2, ...part(index)));
+      const split = (index: number): Tensor =>
+        splitHeads(slice(all, 2, ...part(index)), this.heads);
       return [split(0), split(1), split(2)];
     }
     const own = (x: Tensor, index: number): Tensor => {
       const weight = slice(this.#weight, 0, ...part(index));
       const bias = this.#bias && slice(this.#bias, 0, ...part(index));
-      return this.#split(project(x, weight, bias));
+      return splitHeads(project(x, weight, bias), this.heads);
     };
     return [own(query, 0), own(key, 1), own(value, 2)];
-  }
-
-  /** [B, L, E] → [B, heads, L, E / heads] */
-  #split(x: Tensor): Tensor {
-    const [batch, length, width] = x.shape as [number, number, number];
-    return transpose(reshape(x, [batch, length, this.heads, width / this.heads]), [0, 2, 1, 3]);
-  }
-
-  /** The way back, and the last projection. */
-  #join(x: Tensor): Tensor {
-    const [batch, , length] = x.shape as [number, number, number, number];
-    return this.#output.forward(reshape(transpose(x, [0, 2, 1, 3]), [batch, length, this.width]));
   }
 }
 
@@ -173,7 +161,7 @@ function maskOf(options: MultiheadAttentionCall, sizes: Sizes): Tensor | undefin
     );
   const lead = attnMask.rank === 2 ? [1, 1] : [batch, heads];
   const attn = turned(reshape(attnMask, [...lead, queries, keys]));
-  return padding ? add(added(padding), added(attn)) : attn;
+  return bothMasks(padding, attn);
 }
 
 /** A mask in which 1 hides → one in which 0 hides; one that is added stays. */
@@ -181,11 +169,4 @@ function turned(mask: Tensor): Tensor {
   if (mask.dtype !== "u8") return mask;
   const shows = mask.read().map((hides) => (hides ? 0 : 1));
   return tensor(mask.runtime, shows, mask.shape);
-}
-
-/** A mask in which 0 hides → one that is added. */
-function added(mask: Tensor): Tensor {
-  if (mask.dtype !== "u8") return mask;
-  const values = Float32Array.from(mask.read(), (shows) => (shows ? 0 : -Infinity));
-  return tensor(mask.runtime, values, mask.shape);
 }

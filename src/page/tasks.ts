@@ -1,6 +1,13 @@
 /** The tasks of a page: each calls its namesake in the runtime's worker, with the same results to the bit. */
 import { StateError } from "../errors.js";
+import type { Answering, AnswerOptions, QuestionAndContext } from "../tasks/answer.js";
+import type { DisambiguateOptions, Disambiguation } from "../tasks/disambiguate.js";
 import type { TaskName } from "../tasks/load.js";
+import type { Perplexity } from "../tasks/long-range.js";
+import type { Reading } from "../tasks/reading.js";
+import type { RecallExample, RecallOptions, RecallScore } from "../tasks/recall.js";
+import type { SummarizeOptions } from "../tasks/summarize.js";
+import type { Summary } from "../tasks/summary.js";
 import type { TranslateOptions } from "../tasks/translate.js";
 import { Translation } from "../tasks/translation.js";
 import type { Host } from "./host.js";
@@ -81,8 +88,82 @@ export class PageTranslator extends PageTask {
   }
 }
 
+export class PageQuestionAnswerer extends PageTask {
+  /** As QuestionAnswerer.answer. */
+  async answer(question: string, context: string, options: AnswerOptions = {}): Promise<Answering> {
+    return (await this.use("answer", [question, context], options)) as Answering;
+  }
+
+  /** As QuestionAnswerer.answerAll. */
+  async answerAll(
+    items: readonly QuestionAndContext[],
+    options: AnswerOptions = {},
+  ): Promise<Answering[]> {
+    return (await this.use("answerAll", [items], options)) as Answering[];
+  }
+}
+
+export class PageDisambiguator extends PageTask {
+  /** As Disambiguator.disambiguate. */
+  async disambiguate(
+    word: string,
+    sentence: string,
+    options: DisambiguateOptions = {},
+  ): Promise<Disambiguation[]> {
+    return (await this.use("disambiguate", [word, sentence], options)) as Disambiguation[];
+  }
+
+  /** As Disambiguator.disambiguateAll. */
+  async disambiguateAll(
+    word: string,
+    sentences: readonly string[],
+    options: DisambiguateOptions = {},
+  ): Promise<Disambiguation[][]> {
+    return (await this.use("disambiguateAll", [word, sentences], options)) as Disambiguation[][];
+  }
+}
+
+export class PageLongRange extends PageTask {
+  /** As LongRange.read. */
+  async read(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<Reading> {
+    return (await this.use("read", [text], options)) as Reading;
+  }
+
+  /** As LongRange.perplexity. */
+  async perplexity(
+    texts: readonly string[],
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Perplexity> {
+    return (await this.use("perplexity", [texts], options)) as Perplexity;
+  }
+}
+
+export class PageRecall extends PageTask {
+  /** As Recall.scores, all at once. */
+  async scores(options: Omit<RecallOptions, "onScore"> = {}): Promise<RecallScore[]> {
+    return (await this.use("scores", [], options)) as RecallScore[];
+  }
+
+  /** As Recall.example. */
+  async example(distance: number, seed = 1): Promise<RecallExample> {
+    return (await this.use("example", [distance, seed], {})) as RecallExample;
+  }
+}
+
+export class PageSummarizer extends PageTask {
+  /** As Summarizer.summarize. */
+  async summarize(text: string, options: SummarizeOptions = {}): Promise<Summary> {
+    return (await this.use("summarize", [text], options)) as Summary;
+  }
+}
+
 /** What PageHeed.load() gives for each task. */
 export interface PageTasks {
+  answer: PageQuestionAnswerer;
+  disambiguate: PageDisambiguator;
+  "long-range": PageLongRange;
+  recall: PageRecall;
+  summarize: PageSummarizer;
   translate: PageTranslator;
 }
 
@@ -91,5 +172,10 @@ export const PAGE_TASKS: {
     ...args: ConstructorParameters<typeof PageTranslator>
   ) => PageTasks[K];
 } = {
+  answer: PageQuestionAnswerer,
+  disambiguate: PageDisambiguator,
+  "long-range": PageLongRange,
+  recall: PageRecall,
+  summarize: PageSummarizer,
   translate: PageTranslator,
 };

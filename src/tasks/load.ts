@@ -1,10 +1,20 @@
 import { FormatError } from "../errors.js";
 import { type ModelFolder, type ModelSource, readModelFolder } from "../io/model-folder.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { loadQuestionAnswerer, type QuestionAnswerer } from "./answer.js";
+import { type Disambiguator, loadDisambiguator } from "./disambiguate.js";
+import { type LongRange, loadLongRange } from "./long-range.js";
+import { loadRecall, type Recall } from "./recall.js";
+import { loadSummarizer, type Summarizer } from "./summarize.js";
 import { loadTranslator, type Translator } from "./translate.js";
 
 /** The tasks that a model folder may be for, and what loading one gives. */
 export interface Tasks {
+  answer: QuestionAnswerer;
+  disambiguate: Disambiguator;
+  "long-range": LongRange;
+  recall: Recall;
+  summarize: Summarizer;
   translate: Translator;
 }
 
@@ -13,6 +23,11 @@ export type TaskName = keyof Tasks;
 const LOADERS: {
   readonly [K in TaskName]: (runtime: Runtime, folder: ModelFolder, name: string) => Tasks[K];
 } = {
+  answer: loadQuestionAnswerer,
+  disambiguate: loadDisambiguator,
+  "long-range": loadLongRange,
+  recall: loadRecall,
+  summarize: loadSummarizer,
   translate: loadTranslator,
 };
 

@@ -22,26 +22,29 @@ export function splitSentences(text: string): string[] {
 
 /** The sentences of a text as ids, those longer than `most` tokens cut, between words if possible. */
 export function segmentsOf(text: string, tokenizer: Tokenizer, most: number): Segment[] {
-  return splitSentences(text).flatMap((sentence) => {
-    const { ids, tokens, ...found } = tokenizer.encode(sentence);
-    const { words, wordTexts } = splitPunctuation(found, ids.map(tokenizer.surfaceOf));
-    const segments: Segment[] = [];
-    for (let from = 0; from < ids.length; ) {
-      let to = Math.min(from + most, ids.length);
-      if (to < ids.length && words[to] !== words[from]) while (words[to] === words[to - 1]) to--;
-      const first = words[from] as number;
-      segments.push({
-        ids: ids.slice(from, to),
-        text: {
-          tokens: tokens.slice(from, to),
-          words: wordTexts.slice(first, (words[to - 1] as number) + 1),
-          wordOf: words.slice(from, to).map((word) => word - first),
-        },
-      });
-      from = to;
-    }
-    return segments;
-  });
+  return splitSentences(text).flatMap((sentence) => cutSentence(sentence, tokenizer, most));
+}
+
+/** A sentence as ids: in one segment, or cut into several of at most `most` tokens. */
+export function cutSentence(sentence: string, tokenizer: Tokenizer, most: number): Segment[] {
+  const { ids, tokens, ...found } = tokenizer.encode(sentence);
+  const { words, wordTexts } = splitPunctuation(found, ids.map(tokenizer.surfaceOf));
+  const segments: Segment[] = [];
+  for (let from = 0; from < ids.length; ) {
+    let to = Math.min(from + most, ids.length);
+    if (to < ids.length && words[to] !== words[from]) while (words[to] === words[to - 1]) to--;
+    const first = words[from] as number;
+    segments.push({
+      ids: ids.slice(from, to),
+      text: {
+        tokens: tokens.slice(from, to),
+        words: wordTexts.slice(first, (words[to - 1] as number) + 1),
+        wordOf: words.slice(from, to).map((word) => word - first),
+      },
+    });
+    from = to;
+  }
+  return segments;
 }
 
 /** The text of ids that a model made. */

@@ -103,7 +103,7 @@ export function alignWords(
   return rows;
 }
 
-function joinTokens(texts: readonly TokenizedText[]): TokenizedText {
+export function joinTokens(texts: readonly TokenizedText[]): TokenizedText {
   let before = 0;
   return {
     tokens: texts.flatMap(({ tokens }) => tokens),

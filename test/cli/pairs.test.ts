@@ -40,6 +40,13 @@ describe("readPairs()", () => {
     expect(pairs.map(({ source }) => tokenizer.decode(source))).toEqual(["c", "e"]);
   });
 
+  test("cuts long sources when it is told to; long targets are left out", async () => {
+    const data = folderOf({ "train.tsv": `${"a ".repeat(90)}\tb\nc\t${"d ".repeat(90)}\n` });
+    const pairs = await readPairs(data, "train", tokenizer, { cut: 70 });
+    expect(pairs.map(({ source }) => source.length)).toEqual([72]);
+    expect([pairs[0]?.source[0], pairs[0]?.source.at(-1)]).toEqual([2, 3]);
+  });
+
   test("stops at a signal", async () => {
     const data = folderOf({ "train.tsv": "a\tb\n" });
     const signal = AbortSignal.abort(new Error("enough"));

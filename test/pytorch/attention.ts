@@ -5,7 +5,7 @@ import type { Tensor } from "../../src/tensor/tensor.js";
 import { input, maybe, numberOf, type Parity, stateOf } from "./fixture.js";
 
 const attention: Parity = {
-  files: /^attention/,
+  files: /^attention(?!-mechanism)/,
   compute(fixture, runtime) {
     const [q, k, v] = ["q", "k", "v"].map((x) => input(fixture, runtime, x)) as [
       Tensor,

@@ -1,4 +1,4 @@
-import type { TokenPair } from "../../src/tasks/translation-training.js";
+import type { TokenPair } from "../../src/tasks/pair-training.js";
 import { seeded } from "./random.js";
 
 /** Sizes of a model that learns the toy language in seconds. */

@@ -38,7 +38,7 @@ describe("Heed.load()", () => {
   test("names the tasks there are", async () => {
     await withHeed(2 ** 28, async (heed) => {
       await expect(heed.load(FOLDER, "sing" as "translate")).rejects.toThrow(
-        /^load: the task must be one of translate.*, got "sing"$/,
+        /^load: the task must be one of .*translate.*, got "sing"$/,
       );
     });
   });

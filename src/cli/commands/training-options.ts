@@ -14,7 +14,10 @@ export interface TrainingDefaults {
 /** Adds the options that all training programs have; see TrainOptions. */
 export function trainingOptions(command: Command, defaults: TrainingDefaults): Command {
   return command
-    .requiredOption("--out <folder>", "where the model and the checkpoint go")
+    .requiredOption(
+      "--out <folder>",
+      "where the model and the checkpoint go: after Ctrl-C the same command goes on from there",
+    )
     .option("--epochs <n>", "passes over the data", integer(1, 1000), defaults.epochs)
     .option("--batch <n>", "items a step", integer(1, 4096), defaults.batch)
     .option("--rate <x>", "highest learning rate", real(0, 1), defaults.rate)

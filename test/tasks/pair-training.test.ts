@@ -1,8 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { StateError } from "../../src/errors.js";
+import { Seq2Seq, type Seq2SeqConfig } from "../../src/models/seq2seq.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
+import { type PairData, pairLesson } from "../../src/tasks/pair-training.js";
 import { type TrainingPlan, trainLesson } from "../../src/tasks/training.js";
-import { type TranslationData, translationLesson } from "../../src/tasks/translation-training.js";
+import { Tensor } from "../../src/tensor/tensor.js";
 import type { TrainingEvent, TrainingState } from "../../src/train/trainer.js";
 import { expectSameBits } from "../support/compare.js";
 import { withRuntime } from "../support/runtime.js";
@@ -11,10 +13,12 @@ import { TOY_SIZES, toyPairs } from "../support/toy-language.js";
 function train(
   runtime: Runtime,
   plan: Partial<TrainingPlan> = {},
-  data: Partial<TranslationData> = {},
+  data: Partial<PairData<Seq2Seq>> = {},
+  config: Seq2SeqConfig = { ...TOY_SIZES, dropout: 0.1, bidirectional: true },
 ): Promise<void> {
-  const lesson = translationLesson({
-    config: { ...TOY_SIZES, dropout: 0.1, bidirectional: true },
+  const lesson = pairLesson({
+    build: (on) => new Seq2Seq(on, config),
+    padding: config.padding,
     pairs: toyPairs(200),
     validation: toyPairs(20, 2),
     smoothing: 0.1,
@@ -39,7 +43,7 @@ function train(
   });
 }
 
-describe("trainLesson() with a translationLesson()", () => {
+describe("trainLesson() with a pairLesson()", () => {
   test("learns, and tells the best weights so far", async () => {
     await withRuntime({ splitting: false, poison: false }, async (runtime) => {
       const before = runtime.memory.usedBytes;
@@ -55,7 +59,8 @@ describe("trainLesson() with a translationLesson()", () => {
             best.push(loss);
           },
         },
-        { config: { ...TOY_SIZES, hidden: 24 } },
+        {},
+        { ...TOY_SIZES, hidden: 24 },
       );
       const validated = events.filter(({ kind }) => kind === "validated");
       const [first, last] = [validated[0]?.validation, validated.at(-1)?.validation];
@@ -106,7 +111,7 @@ describe("trainLesson() with a translationLesson()", () => {
         source: target,
         target: source,
       }));
-      const others: [Partial<TrainingPlan>, Partial<TranslationData>][] = [
+      const others: [Partial<TrainingPlan>, Partial<PairData<Seq2Seq>>][] = [
         [{}, { pairs: swapped }],
         [{ batch: 8 }, {}],
         [{ seed: 2 }, {}],
@@ -132,4 +137,49 @@ describe("trainLesson() with a translationLesson()", () => {
       );
     });
   });
+});
+
+describe("pairLesson() with hiding", () => {
+  const pairs = toyPairs(40);
+  const shown = (runtime: Runtime, share: number, training: boolean): number[] => {
+    const lesson = pairLesson({
+      build: (on) => new Seq2Seq(on, TOY_SIZES),
+      padding: TOY_SIZES.padding,
+      ...{ pairs, validation: pairs, smoothing: 0, teacherForcing: 1 },
+      hiding: { share, as: 1 },
+    });
+    const model = lesson.build(runtime);
+    const predict = vi.spyOn(model, "predictInParts");
+    const loss = lesson.loss(model, pairs, training);
+    if (!(loss instanceof Tensor)) while (!loss.next().done);
+    const ids = predict.mock.calls[0]?.[0] as Tensor;
+    return [...ids.read()];
+  };
+  const whole = (runtime: Runtime): number[] => shown(runtime, 0, true);
+
+  test("puts one id in the place of a share of the source tokens, in training only", () =>
+    withRuntime({ splitting: false }, (runtime) => {
+      const truth = whole(runtime);
+      expect(shown(runtime, 0.5, false)).toEqual(truth);
+      const ids = shown(runtime, 0.5, true);
+      const words = truth.filter((id) => id >= 4).length;
+      const hidden = ids.filter((id) => id === 1).length;
+      expect(hidden / words).toBeGreaterThan(0.3);
+      expect(hidden / words).toBeLessThan(0.7);
+      ids.forEach((id, at) => {
+        if (id !== 1) expect(id).toBe(truth[at]);
+        else expect(truth[at], "start, end and padding stay").toBeGreaterThanOrEqual(4);
+      });
+    }));
+
+  test("hides others at the next step, and the same for the same seed", () =>
+    withRuntime({ splitting: false }, (runtime) => {
+      // The seed is drawn after the model's weights.
+      const after = (seed: number): number[] => {
+        runtime.seed(seed);
+        return shown(runtime, 0.5, true);
+      };
+      expect(after(1)).toEqual(after(1));
+      expect(after(1)).not.toEqual(after(2));
+    }));
 });

@@ -1,0 +1,94 @@
+import { type Command, Option } from "commander";
+import { HeedError } from "../errors.js";
+import type { AttentionMap } from "../inspect/attention-map.js";
+
+/** What drawingOptions() adds to a command's options. */
+export interface DrawingOptions {
+  readonly grid?: boolean;
+  readonly svg?: string;
+  readonly html?: string;
+}
+
+/** Weights that the maps of one run may have together; a report takes two bytes for each. */
+const MOST_WEIGHTS = 2 ** 24;
+
+/** Options of every command whose task returns where it looked. */
+export function drawingOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option("--grid", "the attention as text too, even when piped").conflicts([
+        "plain",
+        "json",
+      ]),
+    )
+    .option("--svg <file>", "write the attention as a picture")
+    .option("--html <file>", "write the attention as a report to explore in a browser")
+    .hook("preAction", () => {
+      const { svg, html } = command.opts<DrawingOptions>();
+      if (svg !== undefined && svg === html)
+        command.error("error: --svg and --html must be two files, got one");
+    });
+}
+
+/** Shows where a task looked in all the ways that were asked for: --grid, --svg, --html. */
+export async function draw(
+  maps: readonly AttentionMap[],
+  options: DrawingOptions,
+  title?: string,
+): Promise<void> {
+  if (options.grid) await printGrids(maps);
+  await writePictures(maps, options, title);
+}
+
+/** Whether a run must keep its maps until its end. */
+export function wantsPictures({ svg, html }: DrawingOptions): boolean {
+  return svg !== undefined || html !== undefined;
+}
+
+/** Keeps the maps of a run that goes on for long, for one picture of them all. */
+export class Album {
+  readonly maps: AttentionMap[] = [];
+  #weights = 0;
+
+  /** @throws {HeedError} a picture of them would be too large to open */
+  add(...maps: readonly AttentionMap[]): void {
+    for (const map of maps) {
+      this.#weights += map.weights.flat().length * map.queries.length * map.keys.length;
+      if (this.#weights > MOST_WEIGHTS)
+        throw new HeedError(
+          `draw: --svg and --html must have at most ${MOST_WEIGHTS} weights to show, got more. Give less text at a time`,
+        );
+      this.maps.push(map);
+    }
+  }
+}
+
+/** Writes the files of --svg and --html, each wholly or not at all. */
+export async function writePictures(
+  maps: readonly AttentionMap[],
+  { svg, html }: DrawingOptions,
+  title?: string,
+): Promise<void> {
+  if (svg !== undefined) {
+    const { attentionSvg } = await import("../inspect/svg.js");
+    await write(svg, attentionSvg(maps));
+  }
+  if (html !== undefined) {
+    const { attentionHtml } = await import("../inspect/html.js");
+    await write(html, attentionHtml(maps, { title: maps.length === 1 ? undefined : title }));
+  }
+}
+
+async function printGrids(maps: readonly AttentionMap[]): Promise<void> {
+  const { attentionText } = await import("../inspect/text.js");
+  const { topOf } = await import("../inspect/scale.js");
+  for (const map of maps) {
+    const width = process.stdout.columns;
+    process.stdout.write(`\n${attentionText(map, { width, top: topOf(map) })}\n`);
+  }
+}
+
+async function write(path: string, text: string): Promise<void> {
+  const { replaceFile } = await import("../platform/node-files.js");
+  await replaceFile(path, new TextEncoder().encode(text));
+}

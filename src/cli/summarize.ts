@@ -1,0 +1,87 @@
+import { alignmentMap } from "../inspect/attention-map.js";
+import { init } from "../node.js";
+import type { Summary, SummaryMode } from "../tasks/summary.js";
+import { Album, type DrawingOptions, draw, wantsPictures, writePictures } from "./drawing.js";
+import { readLines, readText } from "./input.js";
+import { printable } from "./printable.js";
+import { shippedModel } from "./shipped-model.js";
+
+export interface SummarizeCommandOptions extends DrawingOptions {
+  readonly file?: string;
+  readonly model?: string;
+  readonly mode: SummaryMode;
+  readonly sentences: number;
+  readonly beam: number;
+  readonly threads: number;
+  readonly lines?: boolean;
+  readonly json?: boolean;
+}
+
+/** `heed summarize`: a document from an argument, a file or standard input; with --lines, many. */
+export async function summarizeCommand(
+  text: string | undefined,
+  options: SummarizeCommandOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { mode, sentences, beam, threads } = options;
+  const heed = await init({ threads });
+  try {
+    const model = options.model ?? shippedModel("summarize-en");
+    const summarizer = await heed.load(model, "summarize");
+    const album = new Album();
+    for await (const document of documents(text, options, signal)) {
+      const summary = await summarizer.summarize(document, { mode, sentences, beam, signal });
+      process.stdout.write(`${options.json ? toJson(summary) : toText(summary, options)}\n`);
+      const map = alignmentMap({ ...summary, text: summary.description });
+      if (options.grid) await draw([map], { grid: true });
+      if (wantsPictures(options)) album.add(map);
+    }
+    await writePictures(album.maps, options, "Summaries");
+  } finally {
+    heed.dispose();
+  }
+}
+
+async function* documents(
+  text: string | undefined,
+  { file, lines }: SummarizeCommandOptions,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const who = "summarize";
+  if (text !== undefined) yield text;
+  else if (!lines) yield await readText({ who, file, prompt: "type or paste a text" }, signal);
+  else
+    for await (const some of readLines({ who, file, prompt: "type texts, a line each" }, signal))
+      yield* some;
+}
+
+/** What the model wrote, or the sentences that are kept: a line each, or one line a document. */
+function toText({ mode, text, sentences }: Summary, { lines }: SummarizeCommandOptions): string {
+  if (mode === "abstractive" || lines) return printable(text);
+  return sentences
+    .flatMap((sentence) => (sentence.kept ? [printable(sentence.text)] : []))
+    .join("\n");
+}
+
+function toJson({ attention, alignment, ...rest }: Summary): string {
+  const rows = (weights: readonly Float32Array[]): number[][] =>
+    weights.map((row) => Array.from(row, digits));
+  const sentences = rest.sentences.map((sentence) => ({
+    ...sentence,
+    attention: digits(sentence.attention),
+    score: digits(sentence.score),
+  }));
+  return printable(
+    JSON.stringify({
+      ...rest,
+      sentences,
+      attention: rows(attention),
+      alignment: rows(alignment),
+    }),
+  );
+}
+
+/** The nine digits that tell every f32 apart. */
+function digits(weight: number): number {
+  return Number(weight.toPrecision(9));
+}

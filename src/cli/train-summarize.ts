@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import { idOf } from "../io/tokenizer.js";
+import type { BridgeKind } from "../models/state-bridge.js";
+import { type SummarizationConfig, SummarizationModel } from "../models/summarization-model.js";
+import { pairLesson, type TokenPair } from "../tasks/pair-training.js";
+import { readPairs } from "./pairs.js";
+import { shippedModel } from "./shipped-model.js";
+import type { TrainingProgram, TrainOptions } from "./train.js";
+
+export interface TrainSummarizeOptions extends TrainOptions {
+  readonly data: string;
+  readonly embedding: number;
+  readonly hidden: number;
+  readonly layers: number;
+  readonly bridge: BridgeKind;
+  readonly cut: number;
+  readonly hiding: number;
+  readonly smoothing: number;
+  readonly limit?: number;
+}
+
+/** `heed train summarize`: learns from DATA/train.tsv and chooses by DATA/dev.tsv. */
+export const summarizationProgram: TrainingProgram<
+  TrainSummarizeOptions,
+  SummarizationModel,
+  TokenPair
+> = {
+  tokenizer: join(shippedModel("summarize-en"), "tokenizer.json"),
+
+  async prepare(options, tokenizer, signal) {
+    const { data, limit = Infinity, cut, smoothing, hiding } = options;
+    const config: SummarizationConfig = {
+      vocab: tokenizer.vocabSize,
+      embedding: options.embedding,
+      hidden: options.hidden,
+      layers: options.layers,
+      dropout: options.dropout,
+      bridge: options.bridge,
+      padding: idOf(tokenizer, "<pad>"),
+    };
+    const lesson = pairLesson({
+      build: (runtime) => new SummarizationModel(runtime, config),
+      pairs: await readPairs(data, "train", tokenizer, { limit, cut, signal }),
+      validation: await readPairs(data, "dev", tokenizer, { cut, signal }),
+      padding: config.padding,
+      smoothing,
+      teacherForcing: 1,
+      hiding: { share: hiding, as: idOf(tokenizer, "<unk>") },
+    });
+    return {
+      config: {
+        task: "summarize",
+        architecture: "SummarizationModel",
+        ...config,
+        sourceTokens: cut,
+      },
+      lesson,
+      items: "pairs",
+    };
+  },
+};

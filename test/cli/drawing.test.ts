@@ -1,0 +1,94 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { beforeAll, describe, expect, test } from "vitest";
+import { Album, drawingOptions, wantsPictures } from "../../src/cli/drawing.js";
+import { drawnMap, numbered } from "../inspect/maps.js";
+import { all, parseHtml, parseXml, textOf } from "../inspect/markup.js";
+import { heed, temporaryFolder } from "./run.js";
+import { writeSmallModel } from "./small-model.js";
+
+const folder = temporaryFolder();
+const small = join(folder, "small");
+const file = (name: string): string => join(folder, name);
+const read = (name: string): string => readFileSync(file(name), "utf8");
+const translate = (...args: string[]) => ["translate", "--model", small, "--beam", "1", ...args];
+
+beforeAll(() => writeSmallModel(small));
+
+describe("heed translate --svg --html", () => {
+  test.each([[[]], [["--plain"]], [["--grid"]], [["--json"]]])(
+    "prints with %j what it prints without, and writes both files",
+    async (mode) => {
+      const sentences = ["The black cat sleeps.", "A dog! A cat."];
+      const plain = await heed(translate(...mode, ...sentences));
+      const files = ["--svg", file("a.svg"), "--html", file("a.html")];
+      const drawn = await heed(translate(...mode, ...files, ...sentences));
+      expect(drawn).toEqual(plain);
+      expect(drawn).toMatchObject({ code: 0, stderr: "" });
+      const page = parseHtml(read("a.html"));
+      expect(all(page, "section")).toHaveLength(3);
+      const shown = all(page, "main").map(textOf).join();
+      for (const word of ["black", "sleeps", "dog"]) expect(shown).toContain(word);
+      expect(all(parseXml(read("a.svg")), "text").map(textOf)).toContain("sleeps");
+    },
+  );
+
+  test("keeps the lines of standard input for one report", async () => {
+    const input = "The cat.\n\nThe dog.\n<script>alert(1)</script> \u202e\0\n";
+    const { code, stdout } = await heed(translate("--html", file("b.html")), input);
+    expect(code).toBe(0);
+    expect(stdout.split("\n")).toHaveLength(5);
+    const page = parseHtml(read("b.html"));
+    expect(all(page, "section").length).toBeGreaterThanOrEqual(3);
+    expect(all(page, "script")).toHaveLength(1);
+  });
+
+  test("writes a report and a picture of nothing for no sentence", async () => {
+    const found = await heed(translate("--html", file("c.html"), "--svg", file("c.svg"), ""));
+    expect(found).toMatchObject({ code: 0, stdout: "\n", stderr: "" });
+    expect(textOf(parseHtml(read("c.html")))).toContain("There is nothing to show.");
+    expect(all(parseXml(read("c.svg")), "text")).toEqual([]);
+  });
+
+  test("replaces a file wholly, and leaves nothing beside it", async () => {
+    mkdirSync(file("d"));
+    writeFileSync(file("d/old.html"), "old");
+    await heed(translate("--html", file("d/old.html"), "The cat."));
+    expect(read("d/old.html")).toMatch(/^<!doctype html>/);
+    expect(readdirSync(file("d"))).toEqual(["old.html"]);
+  });
+
+  test("refuses one file for both", async () => {
+    const one = file("one");
+    const { code, stderr } = await heed(translate("--svg", one, "--html", one, "The cat."));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^error: --svg and --html must be two files, got one\n/);
+  });
+
+  test("says so when a file cannot be written", async () => {
+    const { code, stderr } = await heed(translate("--svg", file("none/a.svg"), "The cat."));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^heed: .*none\/a\.svg: the file must be writable, got ENOENT[^\n]*\n$/);
+  });
+});
+
+describe("drawingOptions()", () => {
+  test("adds --grid, --svg and --html", () => {
+    const command = drawingOptions(new Command());
+    command.parse(["--grid", "--svg", "a", "--html", "b"], { from: "user" });
+    expect(command.opts()).toEqual({ grid: true, svg: "a", html: "b" });
+    expect(wantsPictures(command.opts())).toBe(true);
+    expect(wantsPictures({ grid: true })).toBe(false);
+  });
+});
+
+test("an Album refuses more weights than a report can show", () => {
+  const album = new Album();
+  const map = drawnMap({ queries: numbered(1000) });
+  for (let i = 0; i < 16; i++) album.add(map);
+  expect(album.maps).toHaveLength(16);
+  expect(() => album.add(map)).toThrow(
+    "draw: --svg and --html must have at most 16777216 weights to show, got more. Give less text at a time",
+  );
+});
