@@ -8,13 +8,28 @@ import { Host } from "./page/host.js";
 import type { PageOptions } from "./page/protocol.js";
 import { PAGE_TASKS, type PageTask, type PageTasks } from "./page/tasks.js";
 import type { RuntimeInfo } from "./runtime/runtime.js";
+import type {
+  DisambiguateOptions,
+  Disambiguation,
+  LikeSentence,
+  RatedSense,
+} from "./tasks/disambiguate.js";
 import type { TaskName } from "./tasks/load.js";
 import type { TranslateOptions } from "./tasks/translate.js";
 import { type TranslatedSentence, Translation } from "./tasks/translation.js";
 
 export * from "./errors.js";
 export * from "./page/tasks.js";
-export type { PageOptions, RuntimeInfo, TranslatedSentence, TranslateOptions };
+export type {
+  DisambiguateOptions,
+  Disambiguation,
+  LikeSentence,
+  PageOptions,
+  RatedSense,
+  RuntimeInfo,
+  TranslatedSentence,
+  TranslateOptions,
+};
 export { Translation };
 
 export type PageInit = PageOptions & {

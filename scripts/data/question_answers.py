@@ -4,15 +4,19 @@
         --text qamr/unlabelled-sentences.txt wikides/train.tsv --squad xquad/xquad.en.json \\
         --output answers
 
-Writes train.jsonl, dev.jsonl, test.qamr.jsonl, test.fairytaleqa.jsonl, and a test.NAME.jsonl for each
-NAME.json in SQuAD's form, a question a line:
+Writes train.jsonl, dev.jsonl, test.qamr.jsonl, test.fairytaleqa.jsonl, and a test.NAME.jsonl for
+each NAME.json in SQuAD's form, a question a line:
 
     {"context": "…", "question": "…", "answers": [{"start": 12, "text": "…"}, …]}
 
 `start` counts UTF-16 units, as JavaScript does. The first answer is the question writer's, the
-others are those of validators. text.txt has the words of train.jsonl, for train_tokenizer.py. dev holds the questions on every tenth sentence of QAMR's dev file;
-train the others, FairytaleQA's train questions whose answer stands in the story, and questions made
-by cutting a span out of a sentence ("cloze"). No sentence of QAMR is in two of the files.
+others are those of validators.
+
+dev holds the questions on every tenth sentence of QAMR's dev file. train holds the others, some of
+them again with their sentence among others; FairytaleQA's train questions whose answer stands in
+the story; and questions made by cutting a span out of a sentence of --text (the first cell of each
+line) or of a story. No sentence of QAMR is in two of the files. text.txt has the words of all that
+there is to train on, for train_tokenizer.py.
 """
 
 import argparse
@@ -23,15 +27,16 @@ from pathlib import Path
 
 DEV_EVERY = 10  # sentences of QAMR's dev file
 PARAGRAPHS = 0.3  # share of QAMR's training questions that also stand in a longer context
-CLOZES = 2  # most made questions a sentence
+CLOZES = 2  # made questions a sentence at most
 PIECE = re.compile(r"[^\W\d_]+|\d+|\S")  # what a model reads on its own: a word, a number, a sign
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--qamr", type=Path, required=True, help="holds dev.jsonl and test.jsonl")
-    parser.add_argument("--fairytaleqa", type=Path, required=True, help="sections.* and questions.*")
-    parser.add_argument("--text", type=Path, nargs="*", default=[], help="sentences to cut spans from")
+    parser.add_argument("--fairytaleqa", type=Path, required=True, help="sections.*, questions.*")
+    parser.add_argument("--text", type=Path, nargs="*", default=[], help="to make questions of")
+    parser.add_argument("--made", type=int, default=15_000, help="questions that are made")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--squad", type=Path, nargs="*", default=[], help="to evaluate on")
     parser.add_argument("--output", type=Path, required=True, help="the folder to write to")
@@ -44,13 +49,10 @@ def main():
     tales = fairytales(options.fairytaleqa, "train")
     texts = [line.split("\t")[0] for path in options.text for line in lines_of(path)]
     stories = [row["text"] for row in rows_of(options.fairytaleqa / "sections.train.jsonl")]
+    real = [*flat(train), *paragraphs(train, chance), *tales]
+    made = clozes([*texts, *stories], chance)
     files = {
-        "train": [
-            *flat(train),
-            *paragraphs(train, chance),
-            *tales,
-            *clozes([*texts, *stories], chance),
-        ],
+        "train": [*real, *chance.sample(made, min(options.made, len(made)))],
         "dev": flat(dev),
         "test.qamr": flat(qamr_sentence(row) for row in rows_of(options.qamr / "test.jsonl")),
         "test.fairytaleqa": fairytales(options.fairytaleqa, "val"),
@@ -63,9 +65,10 @@ def main():
             for row in rows:
                 file.write(json.dumps(checked(row), ensure_ascii=False) + "\n")
         print(f"{path}: {len(rows)} questions, {len({row['context'] for row in rows})} contexts")
-    texts = dict.fromkeys(row[key] for row in files["train"] for key in ("context", "question"))
-    words = "".join(" ".join(PIECE.findall(text.lower())) + "\n" for text in texts)
-    (options.output / "text.txt").write_text(words, encoding="utf-8")
+    read = [text for row in real for text in (row["context"], row["question"])]
+    words = (" ".join(PIECE.findall(text.lower())) for text in [*texts, *stories, *read])
+    lines = "".join(f"{line}\n" for line in dict.fromkeys(words))
+    (options.output / "text.txt").write_text(lines, encoding="utf-8")
 
 
 # QAMR
@@ -219,7 +222,8 @@ def spans_of(sentence):
                 to -= 1
             if at or to - at > 1:
                 place = before in {"in", "at", "from", "near"}
-                asked = ["where"] if place else ["who"] if before == "by" else ["who", "what", "which"]
+                others = ["who"] if before == "by" else ["who", "what", "which"]
+                asked = ["where"] if place else others
                 found.append((begin, words[to - 1][2], asked))
         elif word.lower() in OPENERS:
             while to < len(words) and to - at < 5 and words[to][0].islower():

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal } from "node:stream";
+import stringWidth from "string-width";
 import { HeedError } from "../errors.js";
 import type { Heed } from "../heed.js";
 import { init } from "../node.js";
@@ -28,7 +29,7 @@ export interface LongRangeCommandOptions extends DrawingOptions {
   readonly json?: boolean;
 }
 
-/** The textbook's sentence: twenty words lie between the cat and its jump. */
+/** The textbook's sentence: the cat stands nineteen words before its jump, commas counted. */
 const SENTENCE =
   "The cat, which had been sleeping peacefully in the sunny spot by the window since early morning, suddenly jumped";
 /** Words that are listed for each head. */
@@ -70,7 +71,7 @@ async function showSentence(
   if (options.json) process.stdout.write(`${sentenceJson(reading, from, to)}\n`);
   else {
     const parts = [
-      printable(given ?? SENTENCE),
+      wrapped(printable(given ?? SENTENCE), process.stdout.columns ?? 80),
       ...(to === null ? [] : [connectionTable(reading, from, to)]),
       seenTable(reading, from),
     ];
@@ -78,6 +79,18 @@ async function showSentence(
   }
   await draw([reading.attention], options);
   task.dispose();
+}
+
+/** A text in lines of at most so many columns, broken at spaces. */
+function wrapped(text: string, width: number): string {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const last = lines.pop() as string;
+    const longer = last === "" ? word : `${last} ${word}`;
+    if (last === "" || stringWidth(longer) <= width) lines.push(longer);
+    else lines.push(last, word);
+  }
+  return lines.join("\n");
 }
 
 /** The last word that is not punctuation; the last of all where there is none. */

@@ -19,6 +19,8 @@ type Scores = Record<Architecture, RecallScore[]>;
 type Architecture = "attention" | "lstm";
 
 const NAMES: Record<Architecture, string> = { attention: "attention block", lstm: "LSTM" };
+/** Words of the example. */
+const SHOWN = 8;
 /** Characters of a full bar. */
 const BAR = 20;
 
@@ -60,7 +62,7 @@ function heading(models: Record<Architecture, Recall>, count: number): string {
   const { words, wanted, answer } = models.attention.example(5);
   return `
 A marked word, some words on a question mark: which word was it?
-${words.join(" ")} → ${answer}${answer === wanted ? "" : ` (wrong: ${wanted})`}
+… ${words.slice(-SHOWN).join(" ")} → ${answer}${answer === wanted ? "" : ` (wrong: ${wanted})`}
 
 ${count} sequences a distance; ${weights("attention")} weights in the attention block, ${weights("lstm")} in the LSTM
 

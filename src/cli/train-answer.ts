@@ -19,6 +19,7 @@ import { readTextFile } from "./text-file.js";
 import type { TrainingProgram, TrainOptions } from "./train.js";
 
 export interface TrainAnswerOptions extends TrainOptions {
+  readonly dropout: number;
   readonly data: string;
   readonly embedding: number;
   readonly hidden: number;

@@ -24,6 +24,7 @@ import { readTextFile } from "./text-file.js";
 import type { TrainingProgram, TrainOptions } from "./train.js";
 
 export interface TrainDisambiguateOptions extends TrainOptions {
+  readonly dropout: number;
   readonly data: string;
   readonly text: readonly string[];
   readonly embedding: number;

@@ -8,6 +8,7 @@ import { shippedModel } from "./shipped-model.js";
 import type { TrainingProgram, TrainOptions } from "./train.js";
 
 export interface TrainSummarizeOptions extends TrainOptions {
+  readonly dropout: number;
   readonly data: string;
   readonly embedding: number;
   readonly hidden: number;

@@ -7,6 +7,7 @@ import { shippedModel } from "./shipped-model.js";
 import type { TrainingProgram, TrainOptions } from "./train.js";
 
 export interface TrainTranslateOptions extends TrainOptions {
+  readonly dropout: number;
   readonly data: string;
   readonly embedding: number;
   readonly hidden: number;

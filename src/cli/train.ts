@@ -19,7 +19,6 @@ export interface TrainOptions {
   readonly epochs: number;
   readonly batch: number;
   readonly rate: number;
-  readonly dropout: number;
   readonly patience: number;
   readonly seed: number;
   readonly storage: Storage;

@@ -16,8 +16,8 @@ export interface LinePlot {
 }
 
 // Pixels.
-const [WIDTH, HEIGHT] = [560, 340];
-const [LEFT, TOP, RIGHT, BOTTOM] = [64, 52, 24, 58];
+const [WIDTH, HEIGHT] = [560, 354];
+const [LEFT, TOP, RIGHT, BOTTOM] = [64, 66, 24, 58];
 const MOST_NAME = 40;
 const MOST_TITLE = 72;
 /** Text that stands for a line's point. */

@@ -1,13 +1,13 @@
 import {
-  QuestionAnsweringModel,
   type QuestionAnsweringConfig,
+  QuestionAnsweringModel,
 } from "../models/question-answering-model.js";
 import { add, mul } from "../ops/arithmetic.js";
 import { mix32 } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
-import { padRows } from "../train/batches.js";
-import type { ContextWindow, QuestionReader, ReadText } from "./question-reader.js";
+import { questionBatch } from "./question-batch.js";
+import type { QuestionReader, ReadText } from "./question-reader.js";
 import { fingerprint, type Lesson } from "./training.js";
 
 /** A question on a context, and the parts of the context that answer it. */
@@ -130,22 +130,12 @@ function lossOf(
   padding: number,
 ): Tensor {
   const { runtime } = model;
-  const windows = items.map(({ question, context, from, to }) =>
-    reader.window(context, reader.marks(question, context), from, to),
-  );
-  const padded = (rows: readonly (readonly number[])[]): { ids: Tensor; lengths: Tensor } => {
-    const { values, lengths, longest } = padRows(rows, padding);
-    return {
-      ids: tensor(runtime, values, [rows.length, longest]),
-      lengths: tensor(runtime, lengths),
-    };
-  };
-  const question = padded(items.map((item) => reader.framed(item.question.ids)));
-  const context = padded(windows.map(({ ids }) => ids));
-  const marks = (windows[0] as ContextWindow).marks.map(
-    (_, kind) => padded(windows.map((window) => window.marks[kind] as number[])).ids,
-  );
-  const logits = model.forward(question, { ...context, marks });
+  const rows = items.map(({ question, context, from, to }) => ({
+    question: reader.framed(question.ids),
+    window: reader.window(context, reader.marks(question, context), from, to),
+  }));
+  const { question, context } = questionBatch(runtime, rows, padding);
+  const logits = model.forward(question, context);
   const losses = Array.from({ length: ANSWERS }, (_, nth) => {
     const spans = items.map(({ answers }) => answers[nth % answers.length] ?? NONE);
     const places = (side: 0 | 1): Tensor =>

@@ -11,18 +11,10 @@ import { logSoftmax } from "../ops/softmax.js";
 import { noGrad } from "../ops/tape.js";
 import { turn } from "../runtime/event-loop.js";
 import type { Runtime } from "../runtime/runtime.js";
-import { tensor } from "../tensor/create.js";
-import type { Tensor } from "../tensor/tensor.js";
-import { padRows } from "../train/batches.js";
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
-import {
-  type ContextWindow,
-  MARK_ROWS,
-  type Piece,
-  QuestionReader,
-  type ReadText,
-} from "./question-reader.js";
-import { logSum, searchSpans, type Span } from "./spans.js";
+import { type QuestionRow, questionBatch } from "./question-batch.js";
+import { MARK_ROWS, type Piece, QuestionReader, type ReadText } from "./question-reader.js";
+import { logSum, type Span, searchSpans } from "./spans.js";
 
 export interface AnswerOptions {
   /** Answers wanted at most, 1 … 100; default 1. */
@@ -53,7 +45,10 @@ export interface Answer {
   /** Where it stands in the context: [start, end) in UTF-16 units. */
   readonly start: number;
   readonly end: number;
-  /** Among all spans of the context and "no answer", which sum to 1. */
+  /**
+   * Among all spans up to the longest and "no answer", which sum to 1. In a long context spans that
+   * two windows see count twice.
+   */
   readonly probability: number;
   /** Sum of the log-probabilities of its first and its last token. */
   readonly score: number;
@@ -103,10 +98,8 @@ const NONE = 0;
 type Settled = Required<Omit<AnswerOptions, "signal">>;
 
 /** One window of one item. */
-interface Work {
+interface Work extends QuestionRow {
   readonly item: number;
-  readonly question: ReadText;
-  readonly window: ContextWindow;
   /** Pieces of the context by the window's tokens, −1 at its edges. */
   readonly pieceOf: readonly number[];
 }
@@ -215,12 +208,13 @@ export class QuestionAnswerer {
     const marks = this.#reader.marks(question, context);
     const { length } = context.ids;
     const size = this.settings.window;
+    const ids = this.#reader.framed(question.ids);
     const work: Work[] = [];
     for (let from = 0; from < length; from += Math.ceil(size / 2)) {
       const to = Math.min(from + size, length);
       work.push({
         item,
-        question,
+        question: ids,
         window: this.#reader.window(context, marks, from, to),
         pieceOf: [-1, ...context.pieceOf.slice(from, to), -1],
       });
@@ -261,16 +255,8 @@ export class QuestionAnswerer {
     const { runtime } = model;
     return runtime.scope(() =>
       noGrad(runtime, () => {
-        const question = this.#padded(
-          work.map(({ question }) => this.#reader.framed(question.ids)),
-        );
-        const context = this.#padded(work.map(({ window }) => window.ids));
-        const kinds = (work[0] as Work).window.marks.length;
-        const marks = Array.from(
-          { length: kinds },
-          (_, kind) => this.#padded(work.map(({ window }) => window.marks[kind] as number[])).ids,
-        );
-        const predicted = model.withWeights(question, { ...context, marks }, { average: false });
+        const { question, context } = questionBatch(runtime, work, this.settings.padding);
+        const predicted = model.withWeights(question, context, { average: false });
         const [starts, ends] = [predicted.start, predicted.end].map(
           (logits) => logSoftmax(logits).read() as Float32Array,
         ) as [Float32Array, Float32Array];
@@ -288,20 +274,11 @@ export class QuestionAnswerer {
             spans: decoding === "greedy" ? greedySpan(start, end, pieceOf) : search.spans,
             logNone: (start[NONE] as number) + (end[NONE] as number),
             logTotal: search.logTotal,
-            weights: headsOf(weights, shape, row, pieceOf.length, one.question.ids.length + 2),
+            weights: headsOf(weights, shape, row, pieceOf.length, one.question.length),
           };
         });
       }),
     );
-  }
-
-  #padded(rows: readonly (readonly number[])[]): { ids: Tensor; lengths: Tensor } {
-    const { runtime } = this.model;
-    const { values, lengths, longest } = padRows(rows, this.settings.padding);
-    return {
-      ids: tensor(runtime, values, [rows.length, longest]),
-      lengths: tensor(runtime, lengths),
-    };
   }
 
   /**
@@ -342,15 +319,14 @@ export class QuestionAnswerer {
     shown: Found | undefined,
   ): Pick<Answering, "attention" | "part"> {
     const { question, window, pieceOf } = shown?.work ?? {};
+    const tokenOf = (id: number): string => this.#reader.tokenOf(id);
     const place = (at: number): Piece | undefined => context.pieces[pieceOf?.at(at) ?? -1];
     return {
       attention: {
         title,
         kind: "cross",
-        queries: window ? window.ids.map((id) => this.#reader.tokenOf(id)) : [],
-        keys: question
-          ? this.#reader.framed(question.ids).map((id) => this.#reader.tokenOf(id))
-          : [],
+        queries: window?.ids.map(tokenOf) ?? [],
+        keys: question?.map(tokenOf) ?? [],
         weights: [shown?.weights ?? [[]]],
       },
       part: { start: place(1)?.start ?? 0, end: place(-2)?.end ?? 0 },

@@ -39,7 +39,7 @@ export interface Perplexity {
 }
 
 /** Groups of passages that are read in one go. */
-const BATCH = 4;
+export const GROUPS_AT_ONCE = 4;
 
 /** A causal language model of one attention block, and what it looks at as it reads. */
 export class LongRange {
@@ -113,13 +113,13 @@ export class LongRange {
     const groups = groupPassages(rows);
     let sum = 0;
     let tokens = 0;
-    for (let from = 0; from < groups.length; from += BATCH) {
+    for (let from = 0; from < groups.length; from += GROUPS_AT_ONCE) {
       await turn(signal);
-      const batch = groups.slice(from, from + BATCH).flat();
+      const batch = groups.slice(from, from + GROUPS_AT_ONCE).flat();
       const targets = targetsOf(batch);
       sum += targets * this.#loss(batch);
       tokens += targets;
-      onProgress?.(Math.min(from + BATCH, groups.length), groups.length);
+      onProgress?.(Math.min(from + GROUPS_AT_ONCE, groups.length), groups.length);
     }
     const nats = sum / tokens;
     return { perplexity: exactExp(nats), nats, tokens };

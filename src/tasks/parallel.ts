@@ -33,6 +33,8 @@ export interface ParallelTiming {
   readonly best: number;
   readonly median: number;
   readonly slowest: number;
+  /** All of them, in order. */
+  readonly times: readonly number[];
   /** Of the layer, biases included. */
   readonly weights: number;
 }
@@ -153,6 +155,7 @@ function summary(times: readonly number[]): Omit<ParallelTiming, "what" | "weigh
     best: sorted[0] as number,
     median: sorted[Math.floor(sorted.length / 2)] as number,
     slowest: sorted.at(-1) as number,
+    times,
   };
 }
 

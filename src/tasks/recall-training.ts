@@ -1,4 +1,3 @@
-import { RecurrentModel } from "../models/recurrent-model.js";
 import { crossEntropy } from "../ops/cross-entropy.js";
 import { tensor } from "../tensor/create.js";
 import {
@@ -30,10 +29,7 @@ export function recallLesson(data: RecallData): Lesson<RecallModel, RecallSequen
     about: `${items.length} sequences (${fingerprint(items.map(({ ids }) => ids))})`,
     items,
     validation: recallSequences(words, data.validation, seed + 1),
-    build(runtime) {
-      const model = recallModel(runtime, config);
-      return model instanceof RecurrentModel ? model : soften(model);
-    },
+    build: (runtime) => soften(recallModel(runtime, config)),
     sortKey: ({ ids }) => ids.length,
     loss(model, sequences) {
       const { runtime } = model;

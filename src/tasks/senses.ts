@@ -135,6 +135,7 @@ const WORD = {
 };
 const SENSE = { name: text(1, LONGEST_NAME), examples: list(MOST_EXAMPLES) };
 
+/** The field itself: its items are read by readWords(). */
 export const WORDS = list(MOST_WORDS);
 
 function readText(value: JsonValue, longest: number, who: string): string {

@@ -13,7 +13,7 @@ import {
   train,
 } from "../train/trainer.js";
 
-/** Items whose losses are validated side by side. */
+/** Items whose losses are validated side by side, unless fewer are trained so. */
 const VALIDATION_BATCH = 64;
 
 /** What a model learns, and from what. */
@@ -89,7 +89,8 @@ export async function trainLesson<M extends Module, Item>(
       batches: (epoch) => batchesByLength(keys, batch, seed + epoch, 4),
       loss: (indices) => lesson.loss(model, pick(indices), true),
       rate: (step, total) => warmedLine(step, total, plan.warmup) * plan.rate,
-      validate: (signal) => validationLoss(lesson, model, signal),
+      validate: (signal) =>
+        validationLoss(lesson, model, Math.min(batch, VALIDATION_BATCH), signal),
       patience: plan.patience,
       about: `${lesson.about} in batches of ${batch} by seed ${seed}`,
       resume: plan.resume,
@@ -109,13 +110,14 @@ export async function trainLesson<M extends Module, Item>(
 async function validationLoss<M extends Module, Item>(
   lesson: Lesson<M, Item>,
   model: M,
+  size: number,
   signal: AbortSignal | undefined,
 ): Promise<number> {
   const { runtime } = model;
   const keys = lesson.validation.map((item) => lesson.sortKey(item));
   let total = 0;
   let weights = 0;
-  for (const batch of batchesByLength(keys, VALIDATION_BATCH, 0)) {
+  for (const batch of batchesByLength(keys, size, 0)) {
     const items = batch.map((index) => lesson.validation[index] as Item);
     const weight = items.reduce((sum, item) => sum + lesson.weightOf(item), 0);
     const scope = runtime.openScope();

@@ -3,10 +3,12 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type ModelToSave, writeModelFolder } from "../../src/io/save.js";
 import { packWeights } from "../../src/io/weights.js";
+import { QuestionAnsweringModel } from "../../src/models/question-answering-model.js";
 import { Seq2Seq } from "../../src/models/seq2seq.js";
 import { SummarizationModel } from "../../src/models/summarization-model.js";
 import type { Module } from "../../src/nn/module.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
+import { MARK_ROWS } from "../../src/tasks/question-reader.js";
 import { withRuntime } from "../support/runtime.js";
 
 const TRANSLATOR = "models/translate-en-es";
@@ -32,6 +34,14 @@ export async function writeSmallSummarizer(folder: string): Promise<void> {
     { ...about, sourceTokens: 40 },
     (runtime) => new SummarizationModel(runtime, config),
   );
+}
+
+/** The same for a model that answers questions. */
+export async function writeSmallAnswerer(folder: string): Promise<void> {
+  const { sourceVocab } = JSON.parse(readFileSync(`${TRANSLATOR}/config.json`, "utf8"));
+  const config = { ...SIZES, vocab: sourceVocab + MARK_ROWS, heads: 2, window: 64, noAnswer: 2 };
+  const about = { task: "answer", architecture: "QuestionAnsweringModel", ...config };
+  await write(folder, about, (runtime) => new QuestionAnsweringModel(runtime, config));
 }
 
 async function write(

@@ -220,6 +220,22 @@ describe("QuestionAnsweringModel", () => {
     model.dispose();
   });
 
+  test("drops what the predictors see: all of it with probability 1", () => {
+    const model = make({ ...SIZES, dropout: 1 }).train();
+    const state = model.stateDict();
+    const set = (name: string, value: number): void => {
+      const weight = state.get(name) as Tensor;
+      weight.write(new Float32Array(weight.size).fill(value));
+    };
+    set("attention.out_proj.bias", 3);
+    set("start_predictor.bias", 0.5);
+    runtime.scope(() => {
+      const { start } = model.forward(batch([[5, 9]]), batch([[2, 9, 18]]));
+      expect([...start.read()]).toEqual([0.5, 0.5, 0.5]);
+    });
+    model.dispose();
+  });
+
   test("loss() is the mean cross-entropy of first and last tokens", () => {
     const model = make(SIZES);
     runtime.scope(() => {

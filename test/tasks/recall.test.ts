@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { loadTokenizer } from "../../src/io/tokenizer.js";
 import { RecurrentModel } from "../../src/models/recurrent-model.js";
 import type { Module } from "../../src/nn/module.js";
+import { init } from "../../src/node.js";
 import { noGrad } from "../../src/ops/tape.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import {
@@ -219,5 +220,17 @@ describe("Recall", () => {
       expect(best).toBeLessThan(1);
       expect(state).not.toBeNull();
     });
+  });
+});
+
+describe("Recall, with the models that come with heed", () => {
+  test.each(["attention", "lstm"])("finds the marked word 500 words back: %s", async (name) => {
+    const runtime = await init({ threads: 1 });
+    const recall = await runtime.load(`models/recall/${name}`, "recall");
+    const [near, far] = await recall.scores({ distances: [5, 500], count: 48 });
+    expect(near?.right).toBe(48);
+    expect(far?.right).toBe(48);
+    if (name === "attention") expect(far?.weight).toBeGreaterThan(0.9);
+    runtime.dispose();
   });
 });

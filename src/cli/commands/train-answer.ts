@@ -27,10 +27,10 @@ export function trainAnswer(train: Command): void {
     )
     .option("--limit <n>", "use only the first n questions", integer(1, 1e9));
   trainingOptions(command, {
-    epochs: 8,
+    epochs: 6,
     batch: 64,
     rate: 0.002,
-    dropout: 0.2,
+    dropout: 0.25,
     patience: 3,
     storage: "f16",
   }).action(async (options) => {

@@ -16,7 +16,6 @@ export function trainLongRange(train: Command): void {
     epochs: 4,
     batch: 4,
     rate: 0.003,
-    dropout: 0,
     patience: 2,
     storage: "f16",
   }).action(async (options) => {

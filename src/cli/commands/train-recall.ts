@@ -22,7 +22,6 @@ export function trainRecall(train: Command): void {
     epochs: 4,
     batch: 32,
     rate: 0.003,
-    dropout: 0,
     patience: 4,
     storage: "f16",
   }).action(async (options) => {

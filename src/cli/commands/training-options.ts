@@ -6,13 +6,16 @@ export interface TrainingDefaults {
   readonly epochs: number;
   readonly batch: number;
   readonly rate: number;
-  readonly dropout: number;
+  /** Absent for models that have none. */
+  readonly dropout?: number;
   readonly patience: number;
   readonly storage: "f16" | "int8";
 }
 
 /** Adds the options that all training programs have; see TrainOptions. */
 export function trainingOptions(command: Command, defaults: TrainingDefaults): Command {
+  if (defaults.dropout !== undefined)
+    command.option("--dropout <p>", "probability", real(0, 0.9), defaults.dropout);
   return command
     .requiredOption(
       "--out <folder>",
@@ -21,7 +24,6 @@ export function trainingOptions(command: Command, defaults: TrainingDefaults): C
     .option("--epochs <n>", "passes over the data", integer(1, 1000), defaults.epochs)
     .option("--batch <n>", "items a step", integer(1, 4096), defaults.batch)
     .option("--rate <x>", "highest learning rate", real(0, 1), defaults.rate)
-    .option("--dropout <p>", "probability", real(0, 0.9), defaults.dropout)
     .option(
       "--patience <n>",
       "epochs without improvement before it stops",
