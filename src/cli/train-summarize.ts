@@ -15,6 +15,7 @@ export interface TrainSummarizeOptions extends TrainOptions {
   readonly layers: number;
   readonly bridge: BridgeKind;
   readonly cut: number;
+  readonly exercises: number;
   readonly hiding: number;
   readonly smoothing: number;
   readonly limit?: number;
@@ -29,7 +30,7 @@ export const summarizationProgram: TrainingProgram<
   tokenizer: join(shippedModel("summarize-en"), "tokenizer.json"),
 
   async prepare(options, tokenizer, signal) {
-    const { data, limit = Infinity, cut, smoothing, hiding } = options;
+    const { data, limit = Infinity, cut, exercises, smoothing, hiding } = options;
     const config: SummarizationConfig = {
       vocab: tokenizer.vocabSize,
       embedding: options.embedding,
@@ -46,6 +47,12 @@ export const summarizationProgram: TrainingProgram<
       padding: config.padding,
       smoothing,
       teacherForcing: 1,
+      ...(exercises > 0 && {
+        exercises: {
+          pairs: await readPairs(data, "exercises", tokenizer, { limit, cut, signal }),
+          epochs: exercises,
+        },
+      }),
       hiding: { share: hiding, as: idOf(tokenizer, "<unk>") },
     });
     return {

@@ -58,7 +58,7 @@ export class Memory {
   allocate(bytes: number): number {
     void this.wasm;
     const wanted = sizeClass(bytes);
-    const address = this.#take(wanted) ?? this.#extend(wanted) ?? this.#carve(bytes);
+    const address = this.#take(wanted) ?? this.#extend(wanted) ?? this.#carve(bytes, wanted);
     if (address === null) throw this.#full(bytes);
     this.#used += this.#capacity.get(address) ?? 0;
     if (this.#used > this.#peak) this.#peak = this.#used;
@@ -122,9 +122,12 @@ export class Memory {
     return null;
   }
 
-  /** Merges all free neighbours and cuts a block, no larger than need be, from the smallest run that holds it. */
-  #carve(wanted: number): number | null {
-    const bytes = Math.max(1, Math.ceil(wanted / ALIGNMENT)) * ALIGNMENT;
+  /**
+   * Merges all free neighbours and cuts a block from the smallest run that holds it: one of its
+   * class, so that the next request of that class finds it when it is free; the bare bytes, where
+   * there is no room for more.
+   */
+  #carve(wanted: number, classBytes: number): number | null {
     const blocks = [...this.#free]
       .flatMap(([size, addresses]) => addresses.map((address) => ({ address, size })))
       .sort((a, b) => a.address - b.address);
@@ -140,7 +143,11 @@ export class Memory {
       this.#next = last.address;
       runs.pop();
     }
-    const fits = runs.filter(({ size }) => size >= bytes).sort((a, b) => a.size - b.size)[0];
+    const least = Math.max(1, Math.ceil(wanted / ALIGNMENT)) * ALIGNMENT;
+    const smallest = (bytes: number): { address: number; size: number } | undefined =>
+      runs.filter(({ size }) => size >= bytes).sort((a, b) => a.size - b.size)[0];
+    const fits = smallest(classBytes) ?? smallest(least);
+    const bytes = fits && fits.size >= classBytes ? classBytes : least;
     this.#free.clear();
     this.#classes = [];
     for (const run of runs) if (run !== fits) this.#keep(run.address, run.size);

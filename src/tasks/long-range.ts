@@ -39,7 +39,7 @@ export interface Perplexity {
 }
 
 /** Groups of passages that are read in one go. */
-export const GROUPS_AT_ONCE = 4;
+const GROUPS_AT_ONCE = 4;
 
 /** A causal language model of one attention block, and what it looks at as it reads. */
 export class LongRange {

@@ -20,6 +20,8 @@ export interface PairData<M extends EncoderDecoder> {
   /** Of the training loss. */
   readonly smoothing: number;
   readonly teacherForcing: number;
+  /** Pairs of an easier kind, which the first epochs learn from in place of the others. */
+  readonly exercises?: { readonly pairs: readonly TokenPair[]; readonly epochs: number };
   /** In training some source tokens are hidden, so that the model looks at the others too. */
   readonly hiding?: Hiding;
 }
@@ -33,11 +35,17 @@ export interface Hiding {
 
 /** Every target token from those before it; validated in nats a token, without smoothing. */
 export function pairLesson<M extends EncoderDecoder>(data: PairData<M>): Lesson<M, TokenPair> {
-  const { pairs, validation, padding, smoothing, teacherForcing, hiding } = data;
+  const { pairs, validation, padding, smoothing, teacherForcing, hiding, exercises } = data;
+  const items = [...pairs, ...(exercises?.pairs ?? [])];
+  const indices = [...items.keys()];
   return {
-    about: `${pairs.length} pairs (${fingerprint(pairs.flatMap(({ source, target }) => [source, target]))})`,
-    items: pairs,
+    about: `${items.length} pairs (${fingerprint(items.flatMap(({ source, target }) => [source, target]))})`,
+    items,
     validation,
+    itemsOf: (epoch) =>
+      exercises && epoch < exercises.epochs
+        ? indices.slice(pairs.length)
+        : indices.slice(0, pairs.length),
     build: data.build,
     // Batches are of like target length, and of like source length among those.
     sortKey: ({ source, target }) => target.length * 4 + source.length,

@@ -22,6 +22,8 @@ export interface Lesson<M extends Module, Item> {
   readonly about: string;
   readonly items: readonly Item[];
   readonly validation: readonly Item[];
+  /** The items of an epoch by their indices; all of them when absent. */
+  itemsOf?(epoch: number): readonly number[];
   /** The model to begin with; the runtime has been seeded. */
   build(runtime: Runtime): M;
   /** Items of like keys share a batch; one apart is near enough. */
@@ -86,7 +88,13 @@ export async function trainLesson<M extends Module, Item>(
       model,
       optimizer,
       epochs: plan.epochs,
-      batches: (epoch) => batchesByLength(keys, batch, seed + epoch, 4),
+      batches: (epoch) => {
+        const own = lesson.itemsOf?.(epoch) ?? [...keys.keys()];
+        const lengths = own.map((index) => keys[index] as number);
+        return batchesByLength(lengths, batch, seed + epoch, 4).map((rows) =>
+          rows.map((row) => own[row] as number),
+        );
+      },
       loss: (indices) => lesson.loss(model, pick(indices), true),
       rate: (step, total) => warmedLine(step, total, plan.warmup) * plan.rate,
       validate: (signal) =>

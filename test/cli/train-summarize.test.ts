@@ -47,6 +47,23 @@ describe("heed train summarize", () => {
     expect(found).toEqual({ code: 0, signal: null, stdout: "village\nsinger\n", stderr: "" });
   });
 
+  test("learns from exercises first when it is told to", async () => {
+    const args = (more: string[]): string[] => [
+      ...["train", "summarize", "--data", data, "--out", join(folder, "exercised")],
+      ...["--tokenizer", "models/translate-en-es/tokenizer.json", "--threads", "1"],
+      ..."--embedding 4 --hidden 4 --epochs 2 --exercises 1".split(" "),
+      ...more,
+    ];
+    const missing = await heed(args([]));
+    expect(missing).toMatchObject({ code: 1, stdout: "" });
+    expect(missing.stderr).toMatch(/must hold exercises\.tsv or exercises\.tsv\.gz, got neither/);
+    writeFileSync(join(data, "exercises.tsv"), corpus(40, 3));
+    const { code, stderr } = await heed(args(["--batch", "20"]));
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^160 pairs, 20 for validation/);
+    expect(stderr).toMatch(/epoch 1: loss/);
+  });
+
   test.each([
     ["--bridge", "max", /Allowed choices are sum, linear/],
     ["--hiding", "1", /a number from 0 to 0\.9/],

@@ -153,6 +153,27 @@ describe("Memory", () => {
     expect(failures).toBeGreaterThan(0);
   });
 
+  test("merges once for a steady loop, however many holes there are", () => {
+    const m = memory(1, 16);
+    const wide = m.allocate(8192);
+    m.allocate(64);
+    const narrow: number[] = [];
+    try {
+      for (;;) narrow.push(m.allocate(64));
+    } catch (error) {
+      expect(error).toBeInstanceOf(StateError);
+    }
+    for (let i = 0; i < narrow.length; i += 2) m.free(narrow[i] as number);
+    m.free(wide);
+    // 1100 bytes are not of the size of their class: 1280.
+    const first = m.allocate(1100);
+    const beside = m.allocate(1100);
+    m.free(first);
+    expect(m.allocate(1100)).toBe(first);
+    m.free(beside);
+    expect(m.allocate(1280)).toBe(beside);
+  });
+
   test("does not grow in a steady loop", () => {
     const m = memory(1, 256);
     const step = (): void => {

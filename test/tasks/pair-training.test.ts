@@ -139,6 +139,40 @@ describe("trainLesson() with a pairLesson()", () => {
   });
 });
 
+describe("pairLesson() with exercises", () => {
+  const data = {
+    build: (on: Runtime) => new Seq2Seq(on, TOY_SIZES),
+    padding: TOY_SIZES.padding,
+    ...{ pairs: toyPairs(10), validation: toyPairs(2, 3), smoothing: 0, teacherForcing: 1 },
+  };
+  const exercises = { pairs: toyPairs(4, 2), epochs: 2 };
+
+  test("learns from them in the first epochs, and then from the pairs", () => {
+    const lesson = pairLesson({ ...data, exercises });
+    const of = (epoch: number) => lesson.itemsOf?.(epoch).map((index) => lesson.items[index]);
+    for (const epoch of [0, 1]) expect(of(epoch)).toEqual(exercises.pairs);
+    for (const epoch of [2, 3]) expect(of(epoch)).toEqual(data.pairs);
+    expect(pairLesson(data).itemsOf?.(0)).toEqual([...data.pairs.keys()]);
+  });
+
+  test("are part of what a run is about", () => {
+    expect(pairLesson({ ...data, exercises }).about).not.toBe(pairLesson(data).about);
+  });
+
+  test("make up their epochs alone", () =>
+    withRuntime({}, async (runtime) => {
+      const batches: number[] = [];
+      const plan = {
+        ...{ epochs: 3, batch: 3 },
+        onEvent: (event: TrainingEvent) => {
+          if (event.kind === "validated") batches.push(event.batches);
+        },
+      };
+      await train(runtime, plan, { ...data, exercises });
+      expect(batches).toEqual([2, 2, 4]);
+    }));
+});
+
 describe("pairLesson() with hiding", () => {
   const pairs = toyPairs(40);
   const shown = (runtime: Runtime, share: number, training: boolean): number[] => {

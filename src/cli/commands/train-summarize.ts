@@ -23,6 +23,12 @@ export function trainSummarize(train: Command): void {
         .default("sum"),
     )
     .option("--cut <n>", "tokens of a paragraph that are read", integer(1, 1000), 80)
+    .option(
+      "--exercises <n>",
+      "epochs that learn from exercises.tsv in place of train.tsv, the first ones",
+      integer(0, 1000),
+      0,
+    )
     .option("--hiding <p>", "share of the source tokens hidden in training", real(0, 0.9), 0.1)
     .option("--smoothing <x>", "label smoothing", real(0, 0.9), 0.1)
     .option("--limit <n>", "use only the first n pairs", integer(1, 1e9));
