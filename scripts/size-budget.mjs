@@ -9,7 +9,8 @@ const BUDGETS = [
   { files: /^heed\.debug\.wasm$/, most: Infinity, aim: Infinity }, // not shipped
   { files: /^heed\..*\.wasm$/, most: 40_000, aim: 20_000 },
   { files: /^worker\..*\.mjs$/, most: 4_000, aim: 2_000 },
-  { files: /^(browser|browser-core|host\.browser)\.mjs$/, most: 60_000, aim: 40_000 },
+  { files: /^(browser|host\.browser)\.mjs$/, most: 60_000, aim: 40_000 },
+  { files: /^browser-core\.mjs$/, most: 70_000, aim: 40_000 }, // before a page's bundler shakes it
   { files: /^inspect\.mjs$/, most: 20_000, aim: 16_000 }, // loaded by pages that draw
   // Read from disk, not minified; the command line holds every task, its training and the parser.
   { files: /^node\.mjs$/, most: 120_000, aim: 80_000 },
