@@ -4,7 +4,7 @@
  *   tsx scripts/calibrate-answer.ts MODEL QUESTIONS.jsonl
  *
  * Every question is asked on its own context and on that of a question half the file away. The
- * threshold that parts the two best goes to MODEL/config.json; both kinds count the same.
+ * threshold that parts the two goes to MODEL/config.json, see bestThreshold().
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

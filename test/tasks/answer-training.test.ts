@@ -107,7 +107,7 @@ describe("answerItems()", () => {
 });
 
 describe("answerLesson()", () => {
-  const options = { window: 64, unanswerable: 0.3, seed: 1 };
+  const options = { window: 64, unanswerable: 0.6, seed: 1 };
   const lesson = answerLesson({
     config: { vocab: tokenizer.vocabSize + MARK_ROWS, embedding: 16, hidden: 16, heads: 2 },
     reader,
@@ -132,7 +132,7 @@ describe("answerLesson()", () => {
 
   test("teaches a model to answer, and to say that there is no answer", async () => {
     await withRuntime({ splitting: false, poison: false }, async (runtime) => {
-      const weights = await train(runtime, 12);
+      const weights = await train(runtime, 16);
       const model = lesson.build(runtime);
       for (const [name, weight] of model.stateDict()) weight.write(weights.get(name) ?? []);
       const answerer = new QuestionAnswerer(model, tokenizer, {
