@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { idOf } from "../io/tokenizer.js";
 import type { BridgeKind } from "../models/state-bridge.js";
 import { type SummarizationConfig, SummarizationModel } from "../models/summarization-model.js";
+import { echo } from "../tasks/echo.js";
 import { pairLesson, type TokenPair } from "../tasks/pair-training.js";
 import { readPairs } from "./pairs.js";
 import { shippedModel } from "./shipped-model.js";
@@ -17,6 +18,7 @@ export interface TrainSummarizeOptions extends TrainOptions {
   readonly cut: number;
   readonly exercises: number;
   readonly hiding: number;
+  readonly echo: number;
   readonly smoothing: number;
   readonly limit?: number;
 }
@@ -47,12 +49,15 @@ export const summarizationProgram: TrainingProgram<
       padding: config.padding,
       smoothing,
       teacherForcing: 1,
-      ...(exercises > 0 && {
-        exercises: {
-          pairs: await readPairs(data, "exercises", tokenizer, { limit, cut, signal }),
-          epochs: exercises,
-        },
-      }),
+      exercises: {
+        pairs:
+          exercises > 0
+            ? await readPairs(data, "exercises", tokenizer, { limit, cut, signal })
+            : [],
+        epochs: exercises,
+      },
+      also: (model, { encoded }, sources) =>
+        options.echo > 0 ? echo(model, encoded, sources, options.echo) : null,
       hiding: { share: hiding, as: idOf(tokenizer, "<unk>") },
     });
     return {

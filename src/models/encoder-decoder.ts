@@ -17,11 +17,14 @@ export interface EncodedSource {
 }
 
 export interface Predictions {
+  readonly encoded: EncodedSource;
   /** f32[B, T − 1, V]: row t predicts target[t + 1]. */
   readonly logits: Tensor;
   /** f32[B, T − 1, S]: what that step looked at. */
   readonly weights: Tensor;
 }
+
+type Written = Omit<Predictions, "encoded">;
 
 /** What a decoder knows after some steps, before the output layer. */
 export interface Features {
@@ -127,9 +130,9 @@ export abstract class EncoderDecoder extends Module {
       throw new RangeError(`${who}: teacherForcing must lie in 0 … 1, got ${ratio}`);
     const encoded = this.encode(source, lengths);
     yield;
-    if (ratio === 1) return yield* this.#forced(target, encoded);
+    if (ratio === 1) return { encoded, ...(yield* this.#forced(target, encoded)) };
     const seed = options.seed ?? this.runtime.nextSeed();
-    return yield* this.#free(target, encoded, ratio, seed);
+    return { encoded, ...(yield* this.#free(target, encoded, ratio, seed)) };
   }
 
   /**
@@ -178,7 +181,7 @@ export abstract class EncoderDecoder extends Module {
   }
 
   /** Every step is fed the true token: the output layer is one product over all steps. */
-  *#forced(target: Tensor, encoded: EncodedSource): Generator<undefined, Predictions> {
+  *#forced(target: Tensor, encoded: EncodedSource): Generator<undefined, Written> {
     const fed = slice(target, 1, 0, (target.shape[1] as number) - 1);
     const { features, weights } = yield* this.walk(this.embed(fed), encoded);
     return { logits: this.score(features), weights };
@@ -190,7 +193,7 @@ export abstract class EncoderDecoder extends Module {
     encoded: EncodedSource,
     ratio: number,
     seed: number,
-  ): Generator<undefined, Predictions> {
+  ): Generator<undefined, Written> {
     const { runtime } = this;
     const [batch, steps] = target.shape as [number, number];
     const truth = target.read();

@@ -3,8 +3,11 @@ import { Dropout } from "../nn/dropout.js";
 import { Embedding } from "../nn/embedding.js";
 import { Linear } from "../nn/linear.js";
 import { LSTM, type LstmState } from "../nn/lstm.js";
+import { crossEntropy } from "../ops/cross-entropy.js";
+import { embedding } from "../ops/embedding.js";
 import { concat, reshape, slice } from "../ops/shape.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { zeros } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { type EncodedSource, EncoderDecoder, type Features, last } from "./encoder-decoder.js";
 import { type BridgeKind, StateBridge } from "./state-bridge.js";
@@ -21,6 +24,9 @@ export interface SummarizationConfig {
   /** The id that fills rows up; never a target. */
   readonly padding: number;
 }
+
+/** Of the embeddings at first: from 1, as PyTorch has it, they would learn several times slower. */
+const DEVIATION = 0.3;
 
 /**
  * Abstractive summarization: a bidirectional LSTM reads, an LSTM with additive attention writes,
@@ -48,23 +54,38 @@ export class SummarizationModel extends EncoderDecoder {
   readonly #output: Linear;
 
   constructor(runtime: Runtime, config: SummarizationConfig) {
-    const { vocab, embedding, hidden, layers = 1, dropout = 0, bridge = "sum", padding } = config;
-    super(runtime, "SummarizationModel", padding);
+    const { vocab, embedding: width, hidden, layers = 1, dropout = 0, bridge = "sum" } = config;
+    super(runtime, "SummarizationModel", config.padding);
     this.config = config;
-    this.#embedding = this.child("embedding", new Embedding(runtime, vocab, embedding));
+    this.#embedding = this.child(
+      "embedding",
+      new Embedding(runtime, vocab, width, { deviation: DEVIATION }),
+    );
     this.#dropout = this.child("dropout", new Dropout(runtime, dropout));
     this.#encoder = this.child(
       "encoder",
-      new LSTM(runtime, embedding, hidden, { layers, dropout, bidirectional: true }),
+      new LSTM(runtime, width, hidden, { layers, dropout, bidirectional: true }),
     );
     this.#bridge = this.child("bridge", new StateBridge(runtime, hidden, bridge));
-    this.#decoder = this.child(
-      "decoder",
-      new LSTM(runtime, embedding, hidden, { layers, dropout }),
-    );
+    this.#decoder = this.child("decoder", new LSTM(runtime, width, hidden, { layers, dropout }));
     this.#attention = this.child("attention", new Linear(runtime, 3 * hidden, hidden));
     this.#v = this.child("v", new Linear(runtime, hidden, 1, { bias: false }));
     this.#output = this.child("output_layer", new Linear(runtime, 3 * hidden, vocab));
+  }
+
+  /**
+   * How well the output layer tells a source token from what the encoder made of it: the mean
+   * cross-entropy over some of them. A model that can echo needs only look at a word to say it.
+   *
+   * @param positions  i32[n], of all B·S
+   * @param tokens     i32[n], the ids that stood there
+   */
+  echoLoss({ source }: EncodedSource, positions: Tensor, tokens: Tensor): Tensor {
+    const { values } = source;
+    const [batch, length, width] = values.shape as [number, number, number];
+    const seen = embedding(reshape(values, [batch * length, width]), positions);
+    const silence = zeros(this.runtime, [positions.size, width / 2]);
+    return crossEntropy(this.score(concat([silence, seen], 1)), tokens);
   }
 
   protected read(ids: Tensor, lengths: Tensor): EncodedSource {

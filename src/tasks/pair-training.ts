@@ -1,4 +1,5 @@
-import type { EncoderDecoder } from "../models/encoder-decoder.js";
+import type { EncoderDecoder, Predictions } from "../models/encoder-decoder.js";
+import { add } from "../ops/arithmetic.js";
 import { mix32, type Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
@@ -24,6 +25,8 @@ export interface PairData<M extends EncoderDecoder> {
   readonly exercises?: { readonly pairs: readonly TokenPair[]; readonly epochs: number };
   /** In training some source tokens are hidden, so that the model looks at the others too. */
   readonly hiding?: Hiding;
+  /** Another loss, added to that of the targets in training, or null. */
+  also?(model: M, predictions: Predictions, sources: readonly (readonly number[])[]): Tensor | null;
 }
 
 export interface Hiding {
@@ -54,7 +57,10 @@ export function pairLesson<M extends EncoderDecoder>(data: PairData<M>): Lesson<
       const sources = rows.map(({ source }) => source);
       if (!training) return lossInParts(model, sources, targets, { padding });
       const shown = hiding && hiding.share > 0 ? hide(sources, hiding, model.runtime) : sources;
-      return lossInParts(model, shown, targets, { padding, smoothing, teacherForcing });
+      return lossInParts(model, shown, targets, {
+        ...{ padding, smoothing, teacherForcing },
+        also: (predictions) => data.also?.(model, predictions, sources) ?? null,
+      });
     },
     weightOf: ({ target }) => target.length - 1,
   };
@@ -64,17 +70,24 @@ function* lossInParts(
   model: EncoderDecoder,
   sources: readonly (readonly number[])[],
   targets: readonly (readonly number[])[],
-  options: { padding: number; smoothing?: number; teacherForcing?: number },
+  options: {
+    readonly padding: number;
+    readonly smoothing?: number;
+    readonly teacherForcing?: number;
+    also?(predictions: Predictions): Tensor | null;
+  },
 ): LossInParts {
-  const { padding, smoothing = 0, teacherForcing = 1 } = options;
+  const { padding, smoothing = 0, teacherForcing = 1, also } = options;
   const { runtime } = model;
   const source = asTensors(runtime, sources, padding);
   const target = asTensors(runtime, targets, padding).ids;
-  const { logits } = yield* model.predictInParts(source.ids, source.lengths, target, {
+  const predictions = yield* model.predictInParts(source.ids, source.lengths, target, {
     teacherForcing,
   });
   yield;
-  return model.loss(logits, target, smoothing);
+  const loss = model.loss(predictions.logits, target, smoothing);
+  const more = also?.(predictions);
+  return more ? add(loss, more) : loss;
 }
 
 function asTensors(

@@ -30,6 +30,7 @@ export function trainSummarize(train: Command): void {
       0,
     )
     .option("--hiding <p>", "share of the source tokens hidden in training", real(0, 0.9), 0.1)
+    .option("--echo <x>", "weight of telling source tokens again", real(0, 10), 0.3)
     .option("--smoothing <x>", "label smoothing", real(0, 0.9), 0.1)
     .option("--limit <n>", "use only the first n pairs", integer(1, 1e9));
   trainingOptions(command, {

@@ -1,0 +1,58 @@
+import { expect, test, vi } from "vitest";
+import { SummarizationModel } from "../../src/models/summarization-model.js";
+import type { Runtime } from "../../src/runtime/runtime.js";
+import { echo } from "../../src/tasks/echo.js";
+import { tensor } from "../../src/tensor/create.js";
+import type { Tensor } from "../../src/tensor/tensor.js";
+import { padRows } from "../../src/train/batches.js";
+import { withRuntime } from "../support/runtime.js";
+
+const ROWS = [
+  [2, 5, 9, 16, 4, 3],
+  [2, 11, 3],
+];
+
+function asked(
+  runtime: Runtime,
+  weight = 1,
+): { positions: number[]; tokens: number[]; loss: number; bare: number } {
+  const sizes = { vocab: 20, embedding: 4, hidden: 4, padding: 0 };
+  const model = new SummarizationModel(runtime, sizes);
+  const { values, lengths, longest } = padRows(ROWS, 0);
+  const ids = tensor(runtime, values, [ROWS.length, longest]);
+  const encoded = model.encode(ids, tensor(runtime, lengths));
+  const echoed = vi.spyOn(model, "echoLoss");
+  const loss = echo(model, encoded, ROWS, weight).item();
+  const [, positions, tokens] = echoed.mock.calls[0] as [unknown, Tensor, Tensor];
+  const [result] = echoed.mock.results as unknown as [{ value: Tensor }];
+  const bare = result.value.item();
+  return { positions: [...positions.read()], tokens: [...tokens.read()], loss, bare };
+}
+
+test("echo() asks for as many tokens of every row, and never for padding", () =>
+  withRuntime({}, (runtime) => {
+    const { positions, tokens } = asked(runtime);
+    expect(positions).toHaveLength(16);
+    positions.forEach((position, index) => {
+      const [row, at] = [Math.floor(position / 6), position % 6];
+      expect(row).toBe(index < 8 ? 0 : 1);
+      expect(tokens[index]).toBe(ROWS[row]?.[at]);
+    });
+    expect(new Set(positions.slice(0, 8)).size).toBeGreaterThan(2);
+  }));
+
+test("echo() draws by the runtime's seed", () =>
+  withRuntime({}, (runtime) => {
+    const by = (seed: number): number[] => {
+      runtime.seed(seed);
+      return asked(runtime).positions;
+    };
+    expect(by(1)).toEqual(by(1));
+    expect(by(1)).not.toEqual(by(2));
+  }));
+
+test("echo() weighs the loss", () =>
+  withRuntime({}, (runtime) => {
+    const { loss, bare } = asked(runtime, 0.25);
+    expect(loss).toBe(Math.fround(bare * 0.25));
+  }));
