@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     testTimeout: 60_000,
+    hookTimeout: 300_000,
     pool: "forks",
     maxWorkers: 2,
     reporters: ["default", "./test/support/count-reporter.ts"],

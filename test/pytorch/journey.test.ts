@@ -124,7 +124,7 @@ describe.runIf(hasTorch)("a model that PyTorch trained and saved", () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "heed-journey-"));
     execFileSync("python3", ["scripts/fixtures/journey.py", folder], { stdio: "pipe" });
-  }, 120_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   test.each(Object.keys(KINDS))("%s", async (kind) => {
