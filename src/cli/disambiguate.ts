@@ -93,6 +93,7 @@ function toText(sentence: string, uses: readonly Disambiguation[]): string {
     const looked = mostLookedAt(use);
     return [
       `  ${asWritten}: ${use.senses.map(rated).join(", ")}`,
+      ...(use.familiar ? [] : ["  like no labelled sentence: perhaps another sense than these"]),
       ...(looked.length > 0 ? [`  looked at: ${looked.join(", ")}`] : []),
       ...use.nearest.map(
         ({ sense, similarity, sentence, start, end }) =>

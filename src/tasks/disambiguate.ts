@@ -1,6 +1,6 @@
 import { FormatError } from "../errors.js";
 import type { AttentionMap } from "../inspect/attention-map.js";
-import { flag, integer, oneOf, readFields, real } from "../io/fields.js";
+import { flag, integer, oneOf, optional, readFields, real } from "../io/fields.js";
 import type { ModelFolder } from "../io/model-folder.js";
 import { quote } from "../io/quote.js";
 import { idOf, loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
@@ -52,6 +52,11 @@ export interface Disambiguation extends RatedSense {
   readonly end: number;
   /** All senses of the word, the most probable first. */
   readonly senses: readonly RatedSense[];
+  /**
+   * False when no labelled sentence is as like as known uses have one, nearly all of them: the word
+   * is perhaps meant in a sense that the model was not shown, as in "the plane had to bank".
+   */
+  readonly familiar: boolean;
   /** The most similar first. */
   readonly nearest: readonly LikeSentence[];
   /** The words around it. */
@@ -73,6 +78,7 @@ const FIELDS = {
   padding: integer(0, 999_999),
   temperature: real(1e-3, 1e3),
   window: integer(1, 1000),
+  familiarity: optional(real(-1, 1), -1),
   words: WORDS,
 } as const;
 
@@ -109,11 +115,13 @@ export class Disambiguator {
   readonly model: ContextAwareEmbedding;
   readonly #reader: ContextReader;
   readonly #entries: readonly Entry[];
+  readonly #familiarity: number;
   readonly #examples = new Map<string, Promise<readonly Example[]>>();
 
   /**
-   * @param window  words of the context on each side
-   * @param words   in the order in which the model was trained on their senses
+   * @param window       words of the context on each side
+   * @param words        in the order in which the model was trained on their senses
+   * @param familiarity  the similarity to some labelled sentence from which on a use is familiar
    * @throws {FormatError} a word is no token of its own
    */
   constructor(
@@ -121,8 +129,10 @@ export class Disambiguator {
     tokenizer: Tokenizer,
     window: number,
     words: readonly KnownWord[],
+    familiarity = -1,
   ) {
     this.model = model;
+    this.#familiarity = familiarity;
     this.#reader = new ContextReader(tokenizer, window);
     let firstSense = 0;
     this.#entries = words.map((known) => {
@@ -179,13 +189,20 @@ export class Disambiguator {
     const entry = this.#entry(word);
     const occurrences = sentences.map((sentence) => this.#occurrences(entry, sentence));
     const embedded = await this.#embed(entry, occurrences.flat(), signal);
-    const examples = nearest > 0 && embedded.length > 0 ? await this.#examplesOf(entry) : [];
+    const examples = embedded.length > 0 ? await this.#examplesOf(entry) : [];
     signal?.throwIfAborted();
     let next = 0;
     return occurrences.map((found) =>
-      found.map((occurrence) =>
-        answer(entry, occurrence, embedded[next++] as Embedded, examples, nearest),
-      ),
+      found.map((occurrence) => {
+        const one = embedded[next++] as Embedded;
+        const like = likeSentences(one.embedding, examples);
+        const [first] = like;
+        return {
+          ...answer(entry, occurrence, one),
+          familiar: (first?.similarity ?? 1) >= this.#familiarity,
+          nearest: like.slice(0, nearest),
+        };
+      }),
     );
   }
 
@@ -332,7 +349,7 @@ export function loadDisambiguator(
   name: string,
 ): Disambiguator {
   const who = `${name}: config.json`;
-  const { words: items, window, ...config } = readFields(folder.config, FIELDS, who);
+  const { words: items, window, familiarity, ...config } = readFields(folder.config, FIELDS, who);
   const words = readWords(items, who);
   const senses = words.reduce((sum, word) => sum + word.senses.length, 0);
   const weights = unpackWeights(folder.tensors, `${name}: model.safetensors`);
@@ -355,7 +372,13 @@ export function loadDisambiguator(
   expectVocabulary({ vocab }, { vocabSize: tokenizer.vocabSize, padding }, name);
   return runtime.guarded(() => {
     const model = withoutInit(() => new ContextAwareEmbedding(runtime, { ...config, senses }));
-    return new Disambiguator(withWeights(model, weights, name), tokenizer, window, words);
+    return new Disambiguator(
+      withWeights(model, weights, name),
+      tokenizer,
+      window,
+      words,
+      familiarity,
+    );
   });
 }
 
@@ -363,19 +386,10 @@ function answer(
   { word, senses }: Entry,
   { sentence, place, context }: Occurrence,
   { embedding, probabilities, weights }: Embedded,
-  examples: readonly Example[],
-  nearest: number,
-): Disambiguation {
+): Omit<Disambiguation, "familiar" | "nearest"> {
   const rated = senses
     .map(({ name }, index) => ({ sense: name, probability: probabilities[index] as number }))
     .sort((a, b) => b.probability - a.probability);
-  const like = examples
-    .map(({ embedding: other, ...example }) => ({
-      ...example,
-      similarity: cosineSimilarity(embedding, other),
-    }))
-    .sort((a, b) => b.similarity - a.similarity)
-    .slice(0, nearest);
   return {
     ...(rated[0] as RatedSense),
     word,
@@ -383,11 +397,20 @@ function answer(
     start: place.start,
     end: place.end,
     senses: rated,
-    nearest: like,
     context: context.words.map(({ text }) => text),
     weights,
     embedding,
   };
+}
+
+/** The most similar first. */
+function likeSentences(embedding: Float32Array, examples: readonly Example[]): LikeSentence[] {
+  return examples
+    .map(({ embedding: other, ...example }) => ({
+      ...example,
+      similarity: cosineSimilarity(embedding, other),
+    }))
+    .sort((a, b) => b.similarity - a.similarity);
 }
 
 /** Weights of the ids of a context, added up by word. */

@@ -43,6 +43,22 @@ describe("heed disambiguate", () => {
     });
   });
 
+  test("says when a use is like no labelled sentence", async () => {
+    const strict = join(folder, "strict");
+    mkdirSync(strict);
+    const files = senseModel({ ...SENSE_CONFIG, familiarity: 0.9 });
+    for (const [name, bytes] of Object.entries(files)) writeFileSync(join(strict, name), bytes);
+    const asked = ["--word", "bank", "--nearest", "0", "A bank.", "--model", strict];
+    const { code, stdout } = await heed(["disambiguate", ...asked]);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`A bank.
+  bank: money 0.50, river 0.50
+  like no labelled sentence: perhaps another sense than these
+`);
+    const { stdout: json } = await heed(["disambiguate", "--json", ...asked]);
+    expect(linesOf(json)[0]?.occurrences[0]?.familiar).toBe(false);
+  });
+
   test("answers for each occurrence, and for each sentence", async () => {
     const { code, stdout } = await heed(
       bank("--nearest", "0", "the river bank, far from the old banks of money", "bank"),

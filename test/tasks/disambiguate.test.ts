@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FormatError, StateError } from "../../src/errors.js";
 import { readModelFolder } from "../../src/io/model-folder.js";
 import { bytesSource } from "../../src/io/sources.js";
+import { init } from "../../src/node.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import {
   cosineSimilarity,
+  type Disambiguation,
   type Disambiguator,
   loadDisambiguator,
   senseAttention,
@@ -59,6 +61,27 @@ describe("Disambiguator", () => {
     expect(bare?.nearest).toEqual([]);
     const [all] = await small.disambiguate("bank", "The bank", { nearest: 100 });
     expect(all?.nearest).toHaveLength(4);
+  });
+
+  test("calls a use familiar that is like some labelled sentence, however many are asked for", async () => {
+    // Half loan, half water: 45° from what any example looks at, cosine 0.7071.
+    for (const [familiarity, familiar] of [
+      [0.7, true],
+      [0.71, false],
+    ] as const)
+      await withRuntime({}, async (own) => {
+        const strict = await load(own, { ...SENSE_CONFIG, familiarity });
+        for (const nearest of [0, 1, 5]) {
+          const [between] = await strict.disambiguate("bank", "loan, water, bank", { nearest });
+          expect(between?.familiar).toBe(familiar);
+          const [like] = await strict.disambiguate("bank", "the river bank", { nearest });
+          expect(like?.familiar).toBe(true);
+          const [unlike] = await strict.disambiguate("bank", "a bank", { nearest });
+          expect(unlike?.familiar).toBe(false);
+        }
+      });
+    const [use] = await small.disambiguate("bank", "a bank");
+    expect(use?.familiar).toBe(true);
   });
 
   test("answers for each occurrence in any form, the others being its context", async () => {
@@ -195,6 +218,36 @@ describe("Disambiguator", () => {
   });
 });
 
+describe("Disambiguator, with the model that comes with heed", () => {
+  test("tells the senses of bank apart, and says when none of them is meant", async () => {
+    const heed = await init({ threads: 1 });
+    const shipped = await heed.load("models/disambiguate-en", "disambiguate");
+    const found = await shipped.disambiguateAll("bank", [
+      "I need to go to the bank to deposit money.",
+      "We sat by the river bank watching the sunset.",
+      "The plane had to bank sharply to avoid the storm.",
+    ]);
+    heed.dispose();
+    const uses = found.map(([use]) => use as Disambiguation);
+    expect(uses.map(({ sense, familiar }) => (familiar ? sense : "another"))).toEqual([
+      "money",
+      "river",
+      "another",
+    ]);
+    const [money, river, plane] = uses.map(({ embedding }) => embedding) as [
+      Float32Array,
+      Float32Array,
+      Float32Array,
+    ];
+    for (const [a, b] of [
+      [money, river],
+      [money, plane],
+      [river, plane],
+    ] as const)
+      expect(cosineSimilarity(a, b)).toBeLessThan(0.5);
+  });
+});
+
 describe("cosineSimilarity()", () => {
   test("compares directions", () => {
     expect(cosineSimilarity([3, 4], [6, 8])).toBeCloseTo(1, 12);
@@ -222,6 +275,7 @@ describe("loadDisambiguator()", () => {
   test.each([
     ["CONFIG_FIELD", '"task" must be "disambiguate"', { ...SENSE_CONFIG, task: "translate" }],
     ["CONFIG_FIELD", '"window" must be', { ...SENSE_CONFIG, window: 0 }],
+    ["CONFIG_FIELD", '"familiarity" must be', { ...SENSE_CONFIG, familiarity: 2 }],
     ["CONFIG_FIELD", '"temperature" must be', { ...SENSE_CONFIG, temperature: 0 }],
     ["CONFIG_FIELD", '"words" must be an array', { ...SENSE_CONFIG, words: {} }],
     ["CONFIG_FIELD", '"context" must be "embedding"', { ...SENSE_CONFIG, context: 3 }],
