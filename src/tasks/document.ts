@@ -79,6 +79,23 @@ export function windowsOf(
   return windows;
 }
 
+/** The beginning of a document as one window: `most` tokens, up to a word's end. */
+export function beginningOf(
+  sentences: readonly SentenceSpan[],
+  tokenizer: Tokenizer,
+  most: number,
+): ReadingWindow {
+  const segments: WindowSegment[] = [];
+  let tokens = 0;
+  for (const [sentence, { text }] of sentences.entries()) {
+    const [segment, ...more] = cutSentence(text, tokenizer, most - tokens);
+    if (segment) segments.push({ ...segment, sentence });
+    tokens += segment?.ids.length ?? 0;
+    if (more.length > 0 || tokens === most) break;
+  }
+  return { segments, tokens };
+}
+
 /** The sentences of a paragraph as ranges. */
 function cutsOf(paragraph: string): [from: number, to: number][] {
   const cuts: [number, number][] = [];

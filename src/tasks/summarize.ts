@@ -14,13 +14,19 @@ import type { Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { padRows } from "../train/batches.js";
-import { type ReadingWindow, type SentenceSpan, sentencesOf, windowsOf } from "./document.js";
+import {
+  beginningOf,
+  type ReadingWindow,
+  type SentenceSpan,
+  sentencesOf,
+  windowsOf,
+} from "./document.js";
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import { textOf } from "./sentences.js";
 import { type Candidate, chooseSentences, type Summary, type SummaryMode } from "./summary.js";
 import { alignWords, joinTokens, type TokenizedText } from "./translation.js";
 
-/** Tokens of a document: about twenty thousand words. */
+/** Tokens of a document that is read as a whole: about twenty thousand words. */
 const MOST_TOKENS = 2 ** 15;
 /** Windows encoded side by side. */
 const BATCH = 16;
@@ -42,11 +48,11 @@ const FIELDS = {
 } as const;
 
 export interface SummarizeOptions {
-  /** Default "abstractive": in words of its own. "extractive" keeps sentences of the document. */
+  /** Default "abstractive": in words of its own, of the beginning. "extractive" keeps sentences of all. */
   readonly mode?: SummaryMode;
   /** How many sentences an extractive summary keeps, 1 … 1000; default 3. */
   readonly sentences?: number;
-  /** Hypotheses kept alive, 1 … 64; default 5. One is greedy. */
+  /** Hypotheses kept alive, 1 … 64. Default 1: greedy, which describes no worse here than more do. */
   readonly beam?: number;
   /** Default 1: see BeamOptions. */
   readonly lengthPenalty?: number;
@@ -77,9 +83,10 @@ export class Summarizer {
   /**
    * Summarizes a document.
    *
-   * It is read in windows of whole sentences, each as long as the model saw in training; the decoder
-   * starts from the first and looks at all of them. An extractive summary keeps the sentences that
-   * the decoder looked at most as it described the document: see chooseSentences().
+   * A description in the model's own words is one of the document's beginning, as many tokens as the
+   * model saw in training. For an extractive summary all of it is read, in windows of whole sentences
+   * as long as that; the decoder starts from the first and looks at all of them, and the sentences
+   * are kept that it looked at most as it described the document: see chooseSentences().
    *
    * @returns empty for a text without a sentence
    * @throws {RangeError} an option is out of range, or the document is too long
@@ -90,14 +97,16 @@ export class Summarizer {
     signal?.throwIfAborted();
     checkOptions(text, mode, most);
     const sentences = sentencesOf(text);
-    const windows = windowsOf(sentences, this.#tokenizer, this.#sourceTokens);
+    if (sentences.length === 0) return nothing(mode);
+    const windows =
+      mode === "abstractive"
+        ? [beginningOf(sentences, this.#tokenizer, this.#sourceTokens)]
+        : windowsOf(sentences, this.#tokenizer, this.#sourceTokens);
     const tokens = windows.reduce((sum, window) => sum + window.tokens, 0);
     if (tokens > MOST_TOKENS)
       throw new RangeError(
         `summarize: a document must have at most ${MOST_TOKENS} tokens, got ${tokens}. Summarize its parts`,
       );
-    if (windows.length === 0) return nothing(mode);
-
     const { hypothesis, encoded } = await this.#decode(windows, options);
     const source = joinTokens(windows.map((window) => sourceOf(window)));
     const target = textOf(hypothesis.ids, this.#tokenizer);
@@ -154,7 +163,7 @@ export class Summarizer {
       }
       const whole = scope.run(() => noGrad(runtime, () => join(read)));
       const [[best] = []] = await beamSearch(model, 1, () => whole, {
-        beams: options.beam ?? 5,
+        beams: options.beam ?? 1,
         lengthPenalty: options.lengthPenalty ?? 1,
         start: this.#start,
         end: this.#end,
@@ -209,7 +218,7 @@ export function loadSummarizer(runtime: Runtime, folder: ModelFolder, name: stri
     weights,
     name,
   );
-  expectVocabulary({ vocab }, { vocabSize: tokenizer.vocabSize, padding }, name);
+  expectVocabulary({ vocab }, tokenizer, padding, name);
   return runtime.guarded(() => {
     const model = withoutInit(() => new SummarizationModel(runtime, config));
     return new Summarizer(withWeights(model, weights, name), tokenizer, sourceTokens);

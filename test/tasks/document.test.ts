@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { loadTokenizer } from "../../src/io/tokenizer.js";
-import { sentencesOf, windowsOf } from "../../src/tasks/document.js";
+import { beginningOf, sentencesOf, windowsOf } from "../../src/tasks/document.js";
+import { cutSentence } from "../../src/tasks/sentences.js";
 import { cpuTime } from "../io/cpu-time.js";
 
 const tokenizer = loadTokenizer(readFileSync("models/translate-en-es/tokenizer.json"));
@@ -77,5 +78,28 @@ describe("windowsOf()", () => {
         expect(segments.reduce((sum, segment) => sum + segment.ids.length, 0)).toBe(tokens);
       }
     }
+  });
+});
+
+describe("beginningOf()", () => {
+  const text = "The cat sleeps. The dog barks.\n\nExtraordinarily, birds sing.";
+  const sentences = sentencesOf(text);
+  const all = tokenizer.ids(text.replace(/\s+/g, " "));
+
+  test("has the first tokens of the text, up to a word's end, sentence by sentence", () => {
+    const { wordOf } = cutSentence(text.replace(/\s+/g, " "), tokenizer, 1000)[0]?.text ?? {};
+    for (let most = 1; most <= all.length + 1; most++) {
+      const { segments, tokens } = beginningOf(sentences, tokenizer, most);
+      expect(segments.flatMap(({ ids }) => ids)).toEqual(all.slice(0, tokens));
+      let end = Math.min(most, all.length);
+      // A word that does not fit is left out, unless nothing of its sentence would stay.
+      while (end < all.length && wordOf?.[end] === wordOf?.[end - 1]) end--;
+      if (tokens !== end) expect(segments.at(-1)?.text.words).toHaveLength(1);
+      expect(segments.map(({ sentence }) => sentence)).toEqual(segments.map((_, index) => index));
+    }
+  });
+
+  test("is empty for a text without a sentence", () => {
+    expect(beginningOf([], tokenizer, 5)).toEqual({ segments: [], tokens: 0 });
   });
 });

@@ -70,7 +70,8 @@ describe("Summarizer", () => {
 
   test("gives every sentence its place and its share of the attention", () =>
     withRuntime({}, async (runtime) => {
-      const { sentences } = await babbler(runtime).summarize(DOCUMENT);
+      const mode = "extractive";
+      const { sentences } = await babbler(runtime).summarize(DOCUMENT, { mode });
       expect(sentences).toHaveLength(9);
       for (const { text, start, end, attention } of sentences) {
         expect(DOCUMENT.slice(start, end).replace(/\s+/g, " ")).toBe(text);
@@ -80,7 +81,28 @@ describe("Summarizer", () => {
       // <s> and </s> of each window have the rest.
       expect(sum).toBeLessThan(1);
       expect(sum).toBeGreaterThan(0.5);
-      expect(sentences.some(({ kept }) => kept)).toBe(false);
+    }));
+
+  test("describes a document by its beginning, as long as the model takes", () =>
+    withRuntime({}, async (runtime) => {
+      const summarizer = babbler(runtime, 40);
+      const summary = await summarizer.summarize(DOCUMENT);
+      const { length } = summary.source.tokens;
+      // up to a word's end, with <s> and </s>
+      expect(length).toBeGreaterThan(36);
+      expect(length).toBeLessThanOrEqual(42);
+      const all = tokenizer.encode(DOCUMENT.replace(/\s+/g, " ")).tokens;
+      expect(summary.source.tokens).toEqual(["<s>", ...all.slice(0, length - 2), "</s>"]);
+      const seen = summary.sentences.map(({ attention }) => attention > 0);
+      expect(seen).toEqual([...seen].sort().reverse());
+      expect(seen).toHaveLength(9);
+      expect(seen[0]).toBe(true);
+      expect(seen[8]).toBe(false);
+      expect(summary.sentences.some(({ kept }) => kept)).toBe(false);
+      expectSame(
+        { ...(await summarizer.summarize(`${DOCUMENT} ${DOCUMENT}`)), sentences: [] },
+        { ...summary, sentences: [] },
+      );
     }));
 
   test("keeps sentences as they stand, in the order of the document", () =>
@@ -115,8 +137,9 @@ describe("Summarizer", () => {
     withRuntime({}, async (runtime) => {
       // With one window or many, the encodings of the first are the same, and so is the start.
       const summarizer = babbler(runtime, 60);
-      const alone = await summarizer.summarize(PARAGRAPH);
-      const within = await summarizer.summarize(DOCUMENT);
+      const mode = "extractive";
+      const alone = await summarizer.summarize(PARAGRAPH, { mode });
+      const within = await summarizer.summarize(DOCUMENT, { mode });
       expect(within.source.tokens.slice(0, alone.source.tokens.length)).toEqual(
         alone.source.tokens,
       );
@@ -226,7 +249,8 @@ describe("Summarizer", () => {
       await expect(summarizer.summarize(7 as unknown as string)).rejects.toThrow(
         "summarize: the text must be a string, got number",
       );
-      await expect(summarizer.summarize("word ".repeat(40_000))).rejects.toThrow(
+      const long = "word ".repeat(40_000);
+      await expect(summarizer.summarize(long, { mode: "extractive" })).rejects.toThrow(
         /a document must have at most 32768 tokens, got \d+\. Summarize its parts$/,
       );
     }));

@@ -11,12 +11,15 @@ export function summarize(program: Command): void {
     .option("--lines", "every line of the input is a text by itself, and gets a line")
     .option("--model <folder>", "a model folder; default: the one that comes with heed")
     .addOption(
-      new Option("--mode <mode>", "in words of its own, or in sentences of the text")
+      new Option(
+        "--mode <mode>",
+        "in words of its own, of how the text begins; or in sentences of all of it",
+      )
         .choices(["abstractive", "extractive"])
         .default("abstractive"),
     )
     .option("--sentences <n>", "sentences that extractive mode keeps", integer(1, 1000), 3)
-    .option("--beam <n>", "hypotheses kept alive", integer(1, 64), 5)
+    .option("--beam <n>", "hypotheses kept alive", integer(1, 64), 1)
     .option("--threads <n>", "threads", integer(1, 16), 1)
     .option(
       "--json",
