@@ -37,6 +37,8 @@ export interface AnswerOptions {
 export interface QuestionAndContext {
   readonly question: string;
   readonly context: string;
+  /** What errors about them begin with: a line of a file. */
+  readonly name?: string;
 }
 
 /** A part of the context that answers the question. */
@@ -168,13 +170,14 @@ export class QuestionAnswerer {
     };
     const work: Work[] = [];
     const contexts: ReadText[] = [];
-    for (const [item, { question, context }] of items.entries()) {
-      expectText("question", question);
-      expectText("context", context);
-      const asked = expectQuestion(await read(question), question);
+    for (const [item, { question, context, name }] of items.entries()) {
+      const who = name ?? (items.length > 1 ? `answer: item ${item}` : "answer");
+      expectText(who, "question", question);
+      expectText(who, "context", context);
+      const asked = expectQuestion(who, await read(question), question);
       const known = await read(context);
       contexts.push(known);
-      work.push(...this.#windows(item, asked, known));
+      for (const window of this.#windows(item, asked, known)) work.push(window);
     }
     const found = items.map((): Found[] => []);
     for (const one of await this.#read(work, settled, signal)) found[one.work.item]?.push(one);
@@ -358,7 +361,7 @@ export function loadQuestionAnswerer(
       "CONFIG_FIELD",
       `${name}: config.json: "heads" must divide twice "hidden", got ${heads} and ${hidden}`,
     );
-  expectVocabulary({ vocab }, { vocabSize: tokenizer.vocabSize + MARK_ROWS, padding }, name);
+  expectVocabulary({ vocab }, tokenizer, padding, name, MARK_ROWS);
   return runtime.guarded(() => {
     const sizes = { vocab, embedding, hidden, heads, layers };
     const model = withoutInit(() => new QuestionAnsweringModel(runtime, sizes));
@@ -411,20 +414,20 @@ function headsOf(
   );
 }
 
-function expectText(name: string, text: unknown): void {
+function expectText(who: string, name: string, text: unknown): void {
   if (typeof text !== "string")
-    throw new TypeError(`answer: the ${name} must be a string, got ${typeof text}`);
+    throw new TypeError(`${who}: the ${name} must be a string, got ${typeof text}`);
   if (text.length > MOST_TEXT)
     throw new RangeError(
-      `answer: the ${name} must have at most ${MOST_TEXT} characters, got ${text.length}. Give its parts`,
+      `${who}: the ${name} must have at most ${MOST_TEXT} characters, got ${text.length}. Give its parts`,
     );
 }
 
-function expectQuestion(read: ReadText, question: string): ReadText {
+function expectQuestion(who: string, read: ReadText, question: string): ReadText {
   const { length } = read.ids;
   if (length === 0 || length > MOST_QUESTION)
     throw new RangeError(
-      `answer: the question must have 1 to ${MOST_QUESTION} tokens, got ${length} in ${quote(question.slice(0, 80))}`,
+      `${who}: the question must have 1 to ${MOST_QUESTION} tokens, got ${length} in ${quote(question.slice(0, 80))}`,
     );
   return read;
 }

@@ -369,7 +369,7 @@ export function loadDisambiguator(
     weights,
     name,
   );
-  expectVocabulary({ vocab }, { vocabSize: tokenizer.vocabSize, padding }, name);
+  expectVocabulary({ vocab }, tokenizer, padding, name);
   return runtime.guarded(() => {
     const model = withoutInit(() => new ContextAwareEmbedding(runtime, { ...config, senses }));
     return new Disambiguator(

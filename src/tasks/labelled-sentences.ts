@@ -79,7 +79,10 @@ function splitByDocument(
   const documents = grouped(rows, ({ document }) => document);
   const senses = grouped(rows, senseOf);
   const rarity = (document: readonly LabelledSentence[]): number =>
-    Math.min(...document.map((row) => senses.get(senseOf(row))?.length ?? 0));
+    document.reduce(
+      (least, row) => Math.min(least, senses.get(senseOf(row))?.length ?? 0),
+      Infinity,
+    );
   const order = [...documents]
     .map(([name, document]) => ({ name, document, rare: rarity(document), hash: hashOf(name) }))
     .sort((a, b) => a.rare - b.rare || (a.hash + a.name < b.hash + b.name ? -1 : 1));
@@ -96,7 +99,7 @@ function splitByDocument(
     });
     if (fits)
       for (const [sense, { length }] of counts) used.set(sense, (used.get(sense) ?? 0) + length);
-    (fits ? part : rest).push(...document);
+    for (const row of document) (fits ? part : rest).push(row);
   }
   return { part, rest };
 }

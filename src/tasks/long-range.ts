@@ -106,7 +106,8 @@ export class LongRange {
     const { onProgress, signal } = options;
     const rows: number[][] = [];
     for (const text of texts) {
-      rows.push(...passagesOf(text, this.#tokenizer, model.config.positions as number));
+      for (const row of passagesOf(text, this.#tokenizer, model.config.positions as number))
+        rows.push(row);
       await turn(signal);
     }
     if (rows.length === 0) throw new RangeError("long-range: there must be a text, got none");
@@ -173,7 +174,7 @@ export function loadLongRange(runtime: Runtime, folder: ModelFolder, name: strin
     weights,
     name,
   );
-  expectVocabulary({ vocab }, { vocabSize: tokenizer.vocabSize, padding }, name);
+  expectVocabulary({ vocab }, tokenizer, padding, name);
   return runtime.guarded(() => {
     const model = withoutInit(() => new LongRangeDependencyModel(runtime, config));
     return new LongRange(withWeights(model, weights, name), tokenizer);

@@ -1,5 +1,7 @@
 /** What the files of a model folder say twice, held against each other before any of it is used. */
 import { FormatError, StateError } from "../errors.js";
+import { quote } from "../io/quote.js";
+import type { Tokenizer } from "../io/tokenizer.js";
 import type { WeightValues } from "../io/weights.js";
 import type { Module } from "../nn/module.js";
 import { showShape } from "../tensor/check.js";
@@ -9,9 +11,11 @@ export type Weights = ReadonlyMap<string, WeightValues>;
 /**
  * The model with the file's weights.
  *
- * @throws {FormatError} CONFIG_WEIGHTS: what does not fit is the file's fault, not the caller's
+ * @throws {FormatError} CONFIG_WEIGHTS: what does not fit is the file's fault, not the caller's;
+ *   WEIGHT_RANGE a weight is not finite, and with it nothing that the model would say
  */
 export function withWeights<M extends Module>(model: M, weights: Weights, name: string): M {
+  for (const [key, { values }] of weights) expectFinite(values, key, name);
   const known = model.stateDict();
   const fits =
     known.size === weights.size &&
@@ -50,20 +54,46 @@ export function expectShapes(
 }
 
 /**
- * Every id of the tokenizer, and the padding, has a row in the embedding.
+ * Every id of the tokenizer has a row in the embedding, and the padding is an id that stands for
+ * nothing else.
  *
- * @param fields  sizes of embeddings by their names in config.json
+ * @param fields   sizes of embeddings by their names in config.json
+ * @param further  rows that stand behind those of the tokens; default 0
  * @throws {FormatError} CONFIG_TOKENIZER
  */
 export function expectVocabulary(
   fields: Readonly<Record<string, number>>,
-  { vocabSize, padding }: { readonly vocabSize: number; readonly padding: number },
+  tokenizer: Tokenizer,
+  padding: number,
   name: string,
+  further = 0,
 ): void {
+  const rows = tokenizer.vocabSize + further;
   for (const [field, size] of Object.entries(fields))
-    if (size < vocabSize || padding >= size)
+    if (size < rows)
       throw new FormatError(
         "CONFIG_TOKENIZER",
-        `${name}: ${field} must cover the tokenizer's ${vocabSize} tokens and padding ${padding}, got ${size}`,
+        `${name}: config.json: "${field}" must be at least ${rows} for this tokenizer, got ${size}`,
       );
+  const own = tokenizer.idOf("<pad>");
+  const taken = ["<s>", "</s>", "<unk>"].some((token) => tokenizer.idOf(token) === padding);
+  if (padding >= tokenizer.vocabSize || taken || (own !== undefined && padding !== own)) {
+    const rule = own === undefined ? "that of a token without a meaning" : `that of <pad>, ${own}`;
+    throw new FormatError(
+      "CONFIG_TOKENIZER",
+      `${name}: config.json: "padding" must be ${rule}, got ${padding}`,
+    );
+  }
+}
+
+/** One pass without a branch: 0 times what is not finite is NaN. */
+function expectFinite(values: Float32Array, key: string, name: string): void {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += 0 * (values[i] as number);
+  if (sum === 0) return;
+  const bad = values.findIndex((value) => !Number.isFinite(value));
+  throw new FormatError(
+    "WEIGHT_RANGE",
+    `${name}: model.safetensors: ${quote(key)} must hold finite weights, got ${values[bad]} at ${bad}`,
+  );
 }

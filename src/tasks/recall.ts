@@ -231,7 +231,7 @@ export function loadRecall(runtime: Runtime, folder: ModelFolder, name: string):
   const tokenizer = loadTokenizer(folder.tokenizer);
   expectShapes({ "embedding.weight": [vocab, width] }, weights, name);
   const { padding } = recallWords(tokenizer);
-  expectVocabulary({ vocab }, { vocabSize: tokenizer.vocabSize, padding }, name);
+  expectVocabulary({ vocab }, tokenizer, padding, name);
   return runtime.guarded(() => {
     const model = withoutInit(() => recallModel(runtime, config));
     return new Recall(withWeights(model, weights, name), tokenizer);

@@ -69,13 +69,13 @@ export function splitPunctuation({ words, wordTexts }: Words, surfaces: readonly
     let to = from + 1;
     while (to < words.length && words[to] === word) to++;
     const text = wordTexts[word];
-    if (text === undefined) split.words.push(...words.slice(from, to));
+    if (text === undefined) for (const each of words.slice(from, to)) split.words.push(each);
     else
       for (const part of partsOf(
         text,
         surfaces.slice(from, to).map((surface) => surface.trim()),
       )) {
-        split.words.push(...Array<number>(part.tokens).fill(split.wordTexts.length));
+        for (let i = 0; i < part.tokens; i++) split.words.push(split.wordTexts.length);
         split.wordTexts.push(part.text);
       }
     from = to;

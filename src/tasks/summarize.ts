@@ -107,13 +107,13 @@ export class Summarizer {
       throw new RangeError(
         `summarize: a document must have at most ${MOST_TOKENS} tokens, got ${tokens}. Summarize its parts`,
       );
-    const { hypothesis, encoded } = await this.#decode(windows, options);
+    const hypothesis = await this.#decode(windows, options);
     const source = joinTokens(windows.map((window) => sourceOf(window)));
     const target = textOf(hypothesis.ids, this.#tokenizer);
     const description = this.#tokenizer.decode(hypothesis.ids);
     // Without the row of the end token.
     const attention = hypothesis.weights.slice(0, hypothesis.ids.length);
-    const candidates = candidatesOf(sentences, windows, hypothesis.weights, encoded);
+    const candidates = candidatesOf(sentences, windows, hypothesis.weights);
     const chosen = chooseSentences(candidates, mode === "extractive" ? most : 0);
     return {
       mode,
@@ -139,11 +139,8 @@ export class Summarizer {
     this.dispose();
   }
 
-  /** The best description, and what the encoder made of every token. */
-  async #decode(
-    windows: readonly ReadingWindow[],
-    options: SummarizeOptions,
-  ): Promise<{ hypothesis: Hypothesis; encoded: Float32Array }> {
+  /** The best description. */
+  async #decode(windows: readonly ReadingWindow[], options: SummarizeOptions): Promise<Hypothesis> {
     const { onPartial, signal } = options;
     const { model } = this;
     const { runtime } = model;
@@ -172,8 +169,7 @@ export class Summarizer {
         onStep: onPartial && onStep,
         signal,
       });
-      const encoded = whole.source.values.read() as Float32Array;
-      return { hypothesis: best as Hypothesis, encoded };
+      return best as Hypothesis;
     } finally {
       scope.close();
     }
@@ -268,31 +264,22 @@ function sourceOf({ segments }: ReadingWindow): TokenizedText {
   return { tokens: ["<s>", ...tokens, "</s>"], words, wordOf: [-1, ...wordOf, -1] };
 }
 
-/** For each sentence the attention that its tokens got, and the mean of their encodings. */
+/** For each sentence the attention that its tokens got. */
 function candidatesOf(
   sentences: readonly SentenceSpan[],
   windows: readonly ReadingWindow[],
   attention: readonly Float32Array[],
-  encoded: Float32Array,
 ): Candidate[] {
   const sentenceOf = windows.flatMap(({ segments }) => [
     -1,
     ...segments.flatMap(({ ids, sentence }) => ids.map(() => sentence)),
     -1,
   ]);
-  const width = encoded.length / sentenceOf.length;
-  const found = sentences.map((sentence) => ({
-    ...sentence,
-    attention: 0,
-    vector: new Float64Array(width),
-  }));
+  const found = sentences.map((sentence) => ({ ...sentence, attention: 0 }));
   sentenceOf.forEach((sentence, token) => {
     const own = found[sentence];
-    if (!own) return;
-    for (const row of attention) own.attention += (row[token] as number) / attention.length;
-    // The sum has the direction of the mean.
-    for (let i = 0; i < width; i++)
-      own.vector[i] = (own.vector[i] as number) + (encoded[token * width + i] as number);
+    if (own)
+      for (const row of attention) own.attention += (row[token] as number) / attention.length;
   });
   return found;
 }

@@ -32,14 +32,14 @@ export interface Summary extends Aligned {
 /** What is known of a sentence before it is chosen or not. */
 export interface Candidate extends SentenceSpan {
   readonly attention: number;
-  /** What the encoder made of it: the mean over its tokens. */
-  readonly vector: Float64Array;
 }
 
 /** A sentence with a figure counts for so much more. */
 const FIGURE_BONUS = 0.5;
-/** Sentences whose vectors have at least this cosine say the same. */
-const SAME = 0.95;
+/** Of two sentences that share so many of the words of either, the second says nothing new. */
+const SHARED = 0.8;
+/** A word or a figure. */
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 
 /**
  * Keeps the sentences with the highest scores that do not repeat one another.
@@ -56,35 +56,34 @@ export function chooseSentences(candidates: readonly Candidate[], most: number):
   }));
   const repeats = new Set<number>();
   const kept: number[] = [];
-  const said: Float64Array[] = [];
+  const said: ReadonlySet<string>[] = [];
   for (const { candidate, index } of scored.toSorted(
     (a, b) => b.score - a.score || a.index - b.index,
   )) {
     if (kept.length === most) break;
-    if (said.some((other) => cosine(candidate.vector, other) >= SAME)) repeats.add(index);
+    const words = wordsOf(candidate.text);
+    if (said.some((others) => repeat(words, others))) repeats.add(index);
     else {
       kept.push(index);
-      said.push(candidate.vector);
+      said.push(words);
     }
   }
-  return scored.map(({ candidate: { vector: _, ...sentence }, index, score }) => ({
-    ...sentence,
+  return scored.map(({ candidate, index, score }) => ({
+    ...candidate,
     score,
     repeats: repeats.has(index),
     kept: kept.includes(index),
   }));
 }
 
-/** cos(a, b); 0 for a vector of zeros. */
-export function cosine(a: Float64Array, b: Float64Array): number {
-  let product = 0;
-  let aa = 0;
-  let bb = 0;
-  for (let i = 0; i < a.length; i++) {
-    const [x, y] = [a[i] as number, b[i] as number];
-    product += x * y;
-    aa += x * x;
-    bb += y * y;
-  }
-  return aa > 0 && bb > 0 ? product / Math.sqrt(aa * bb) : 0;
+function wordsOf(sentence: string): Set<string> {
+  return new Set(sentence.toLowerCase().match(WORD));
+}
+
+/** Does a sentence of these words say again what one of the others says? A new figure is new. */
+function repeat(words: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  const fresh = [...words].filter((word) => !others.has(word));
+  if (fresh.some((word) => /\p{N}/u.test(word))) return false;
+  const shared = words.size - fresh.length;
+  return shared > 0 && shared >= SHARED * Math.min(words.size, others.size);
 }

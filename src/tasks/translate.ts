@@ -185,8 +185,7 @@ export function loadTranslator(runtime: Runtime, folder: ModelFolder, name: stri
     weights,
     name,
   );
-  const { vocabSize } = tokenizer;
-  expectVocabulary({ sourceVocab, targetVocab }, { vocabSize, padding }, name);
+  expectVocabulary({ sourceVocab, targetVocab }, tokenizer, padding, name);
   return runtime.guarded(() => {
     const model = withoutInit(() => new Seq2Seq(runtime, config));
     return new Translator(withWeights(model, weights, name), tokenizer);
