@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { idOf } from "../io/tokenizer.js";
 import type { BridgeKind } from "../models/state-bridge.js";
 import { type SummarizationConfig, SummarizationModel } from "../models/summarization-model.js";
-import { echo } from "../tasks/echo.js";
+import { echo } from "../tasks/auxiliary-losses.js";
 import { pairLesson, type TokenPair } from "../tasks/pair-training.js";
 import { readPairs } from "./pairs.js";
 import { shippedModel } from "./shipped-model.js";
@@ -56,8 +56,10 @@ export const summarizationProgram: TrainingProgram<
             : [],
         epochs: exercises,
       },
-      also: (model, { encoded }, sources) =>
-        options.echo > 0 ? echo(model, encoded, sources, options.echo) : null,
+      also: (model, predictions, rows) => {
+        const sources = rows.map(({ source }) => source);
+        return options.echo > 0 ? echo(model, predictions, sources, options.echo) : null;
+      },
       hiding: { share: hiding, as: idOf(tokenizer, "<unk>") },
     });
     return {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { idOf } from "../io/tokenizer.js";
 import { Seq2Seq, type Seq2SeqConfig } from "../models/seq2seq.js";
+import { look } from "../tasks/auxiliary-losses.js";
 import { pairLesson, type TokenPair } from "../tasks/pair-training.js";
 import { readPairs } from "./pairs.js";
 import { shippedModel } from "./shipped-model.js";
@@ -15,6 +16,7 @@ export interface TrainTranslateOptions extends TrainOptions {
   readonly unidirectional: boolean;
   readonly smoothing: number;
   readonly forcing: number;
+  readonly look: number;
   readonly limit?: number;
 }
 
@@ -41,6 +43,10 @@ export const translationProgram: TrainingProgram<TrainTranslateOptions, Seq2Seq,
       validation: await readPairs(data, "dev", tokenizer, { signal }),
       smoothing,
       teacherForcing: forcing,
+      also: (model, predictions, rows) => {
+        const targets = rows.map(({ target }) => target);
+        return options.look > 0 ? look(model, predictions, targets, options.look) : null;
+      },
     });
     return {
       config: { task: "translate", architecture: "Seq2Seq", ...config },

@@ -26,7 +26,7 @@ export interface PairData<M extends EncoderDecoder> {
   /** In training some source tokens are hidden, so that the model looks at the others too. */
   readonly hiding?: Hiding;
   /** Another loss, added to that of the targets in training, or null. */
-  also?(model: M, predictions: Predictions, sources: readonly (readonly number[])[]): Tensor | null;
+  also?(model: M, predictions: Predictions, pairs: readonly TokenPair[]): Tensor | null;
 }
 
 export interface Hiding {
@@ -59,7 +59,7 @@ export function pairLesson<M extends EncoderDecoder>(data: PairData<M>): Lesson<
       const shown = hiding && hiding.share > 0 ? hide(sources, hiding, model.runtime) : sources;
       return lossInParts(model, shown, targets, {
         ...{ padding, smoothing, teacherForcing },
-        also: (predictions) => data.also?.(model, predictions, sources) ?? null,
+        also: (predictions) => data.also?.(model, predictions, rows) ?? null,
       });
     },
     weightOf: ({ target }) => target.length - 1,
