@@ -4,6 +4,7 @@
  */
 import { StateError } from "./errors.js";
 import type { ModelLocation } from "./heed.js";
+import { folderAddress } from "./io/sources.js";
 import { Host } from "./page/host.js";
 import type { PageOptions } from "./page/protocol.js";
 import { PAGE_TASKS, type PageTask, type PageTasks } from "./page/tasks.js";
@@ -87,7 +88,7 @@ export class PageHeed {
       );
     const absolute =
       typeof location === "string" || location instanceof URL
-        ? new URL(location, globalThis.location?.href).href
+        ? folderAddress(location, globalThis.location?.href).href
         : location;
     const loaded = new PAGE_TASKS[task](() => this.host(), { location: absolute, task });
     await loaded.ready();

@@ -32,6 +32,7 @@ export class Heed extends Runtime {
    * Loads a model folder: config.json, model.safetensors, tokenizer.json.
    *
    * @param task  what the model is for: it decides what is returned; default "translate"
+   * @throws {TypeError} {RangeError} the location is none
    * @throws {FormatError} a file is missing or broken, the files contradict each other, or they are
    *   for another task
    */
@@ -46,9 +47,8 @@ export class Heed extends Runtime {
     const address = String(location);
     // Two letters at least: C:\ is a path.
     const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(address);
-    if (this.openFolder && (!isAddress || address.startsWith("file:")))
-      return this.openFolder(address);
-    return urlSource(new URL(address, globalThis.location?.href));
+    if (this.openFolder && (!isAddress || /^file:/i.test(address))) return this.openFolder(address);
+    return urlSource(address);
   }
 }
 

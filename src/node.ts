@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Heed, type HeedOptions, start } from "./heed.js";
+import { quote } from "./io/quote.js";
 import { nodePlatform } from "./platform/node.js";
 import { folderSource } from "./platform/node-files.js";
 
@@ -17,6 +18,17 @@ export * from "./inspect.js";
 export async function init(options: HeedOptions = {}): Promise<Heed> {
   const heed = await start(nodePlatform(options), options);
   heed.openFolder = (location) =>
-    folderSource(location.startsWith("file:") ? fileURLToPath(location) : resolve(location));
+    folderSource(/^file:/i.test(location) ? pathOf(location) : resolve(location));
   return heed;
+}
+
+function pathOf(address: string): string {
+  try {
+    return fileURLToPath(address);
+  } catch (error) {
+    throw new RangeError(
+      `load: a file: address must be that of a folder here, as file:///folder, got ${quote(address)}`,
+      { cause: error },
+    );
+  }
 }

@@ -137,6 +137,39 @@ describe("src/", () => {
     expect(missing).toEqual([]);
   });
 
+  // A call takes some 120,000 arguments; longer lists overflow the stack.
+  test("hands no list of any length to a call", () => {
+    const spread =
+      /(?:Math\.(?:max|min)|\.(?:push|unshift|fromCharCode|fromCodePoint)|\.apply)\((?:[^()[\]{}]*, )?\.\.\./;
+    expect("all.push(...some)").toMatch(spread);
+    expect("Math.max(0, ...some)").toMatch(spread);
+    const found = files.flatMap((file) =>
+      read(file)
+        .split("\n")
+        .flatMap((text, index) =>
+          spread.test(text) ? [`src/${file}:${index + 1}: ${text.trim()}`] : [],
+        ),
+    );
+    expect(found).toEqual([]);
+  });
+
+  test("says what came in every RangeError: the command line tells those by it", () => {
+    const silent = files.flatMap((file) =>
+      [...read(file).matchAll(/new RangeError\(([^;]*);/g)].flatMap(([error, text]) =>
+        /, got |error\.message/.test(text ?? "") ? [] : [`src/${file}: ${error}`],
+      ),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test("opens files to read from in one place of cli/", () => {
+    const opening = files.filter(
+      (file) =>
+        file.startsWith("cli/") && /createReadStream|openSync|readFileSync/.test(read(file)),
+    );
+    expect(opening).toEqual(["cli/input.ts"]);
+  });
+
   test("keeps every file below 500 lines", () => {
     const long = files.filter(
       (file) => file !== "kernels/signatures.ts" && read(file).split("\n").length > 500,

@@ -1,11 +1,18 @@
 import { HeedError } from "../errors.js";
 import { init } from "../node.js";
 import type { Answering, QuestionAndContext, QuestionAnswerer } from "../tasks/answer.js";
-import { Album, type DrawingOptions, draw, wantsPictures, writePictures } from "./drawing.js";
+import {
+  Album,
+  type DrawingOptions,
+  draw,
+  expectTargets,
+  wantsPictures,
+  writePictures,
+} from "./drawing.js";
 import { readLines, readText } from "./input.js";
 import { printable } from "./printable.js";
 import { parseQuestion } from "./questions.js";
-import { shippedModel } from "./shipped-model.js";
+import { modelFolder } from "./shipped-model.js";
 
 export interface AnswerCommandOptions extends DrawingOptions {
   readonly question?: string;
@@ -29,9 +36,10 @@ export async function answerCommand(
   options: AnswerCommandOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  await expectTargets(options);
   const heed = await init({ threads: options.threads });
   try {
-    const answerer = await heed.load(options.model ?? shippedModel("answer-en"), "answer");
+    const answerer = await heed.load(modelFolder(options.model, "answer-en"), "answer");
     const album = new Album();
     if (options.questions === undefined)
       await answerSome(answerer, [await readQuestion(options, signal)], options, album, signal);
@@ -66,7 +74,8 @@ async function* readQuestions(
     for (let from = 0; from < lines.length; from += LOT)
       yield lines.slice(from, from + LOT).flatMap((line) => {
         number++;
-        return line === "" ? [] : [parseQuestion(line, `${file}, line ${number}`)];
+        const name = `${file}, line ${number}`;
+        return line === "" ? [] : [{ ...parseQuestion(line, name), name }];
       });
 }
 

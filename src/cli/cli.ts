@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { version } from "../../package.json";
 import { answer } from "./commands/answer.js";
 import { disambiguate } from "./commands/disambiguate.js";
@@ -12,15 +12,17 @@ import { trainRecall } from "./commands/train-recall.js";
 import { trainSummarize } from "./commands/train-summarize.js";
 import { trainTranslate } from "./commands/train-translate.js";
 import { translate } from "./commands/translate.js";
+import { TOLD, WRONG_USE } from "./options.js";
 import { printable } from "./printable.js";
 
-const WRONG_USE = 2;
-
-// A reader that has seen enough (`| head`) closes the pipe.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  // A reader that has seen enough (`| head`) closes the pipe.
   if (error.code === "EPIPE") process.exit(0);
-  throw error;
+  process.stderr.write(`heed: standard output must be writable, got ${printable(error.message)}\n`);
+  process.exit(TOLD);
 });
+// Where nothing can be told, work goes on: a training does not end with the reader of its progress.
+process.stderr.on("error", () => {});
 
 const program = new Command("heed")
   .description("Attention models in WebAssembly: run them, see what they looked at, train them.")
@@ -28,7 +30,7 @@ const program = new Command("heed")
   .configureHelp({ subcommandTerm: (command) => command.name() })
   .showHelpAfterError("(heed --help shows what there is)")
   .configureOutput({ outputError: (text, write) => write(printable(text, "\n")) })
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : WRONG_USE));
+  .exitOverride();
 
 translate(program);
 summarize(program);
@@ -47,4 +49,10 @@ trainSummarize(train);
 trainLongRange(train);
 trainRecall(train);
 
-await program.parseAsync();
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Help, the version, or wrong use: it is told already.
+  if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error.exitCode === 0 ? 0 : WRONG_USE;
+}

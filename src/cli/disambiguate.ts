@@ -5,10 +5,17 @@ import {
   type RatedSense,
   senseAttention,
 } from "../tasks/disambiguate.js";
-import { Album, type DrawingOptions, draw, wantsPictures, writePictures } from "./drawing.js";
+import {
+  Album,
+  type DrawingOptions,
+  draw,
+  expectTargets,
+  wantsPictures,
+  writePictures,
+} from "./drawing.js";
 import { readLines } from "./input.js";
 import { printable } from "./printable.js";
-import { shippedModel } from "./shipped-model.js";
+import { modelFolder } from "./shipped-model.js";
 
 export interface DisambiguateCommandOptions extends DrawingOptions {
   readonly word: string;
@@ -33,9 +40,10 @@ export async function disambiguateCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const { word, file, nearest, threads } = options;
+  await expectTargets(options);
   const heed = await init({ threads });
   try {
-    const model = options.model ?? shippedModel("disambiguate-en");
+    const model = modelFolder(options.model, "disambiguate-en");
     const disambiguator = await heed.load(model, "disambiguate");
     const album = new Album();
     const asked = { nearest, signal };
@@ -82,7 +90,7 @@ async function show(
     process.stdout.write(`${options.json ? toJson(sentence, uses) : toText(sentence, uses)}\n`);
     const maps = uses.map(senseAttention);
     if (options.grid) await draw(maps, { grid: true });
-    if (wantsPictures(options)) album.add(...maps);
+    if (wantsPictures(options)) for (const map of maps) album.add(map);
   }
 }
 

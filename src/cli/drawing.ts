@@ -22,12 +22,30 @@ export function drawingOptions(command: Command): Command {
       ]),
     )
     .option("--svg <file>", "write the attention as a picture")
-    .option("--html <file>", "write the attention as a report to explore in a browser")
-    .hook("preAction", () => {
-      const { svg, html } = command.opts<DrawingOptions>();
-      if (svg !== undefined && svg === html)
-        command.error("error: --svg and --html must be two files, got one");
-    });
+    .option("--html <file>", "write the attention as a report to explore in a browser");
+}
+
+/**
+ * Finds out before the work whether the files of --svg and --html, and of others, can be written.
+ *
+ * @param others  by their options
+ * @throws {FormatError} FILE_WRITE
+ * @throws {HeedError} two are one file
+ */
+export async function expectTargets(
+  { svg, html }: DrawingOptions,
+  others: Readonly<Record<string, string | undefined>> = {},
+): Promise<void> {
+  const { expectWritable } = await import("../platform/node-files.js");
+  const taken = new Map<string, string>();
+  for (const [option, path] of Object.entries({ "--svg": svg, "--html": html, ...others })) {
+    if (path === undefined) continue;
+    const place = await expectWritable(path);
+    const other = taken.get(place);
+    if (other !== undefined)
+      throw new HeedError(`draw: ${other} and ${option} must be two files, got ${path} twice`);
+    taken.set(place, option);
+  }
 }
 
 /** Shows where a task looked in all the ways that were asked for: --grid, --svg, --html. */
@@ -51,15 +69,13 @@ export class Album {
   #weights = 0;
 
   /** @throws {HeedError} a picture of them would be too large to open */
-  add(...maps: readonly AttentionMap[]): void {
-    for (const map of maps) {
-      this.#weights += map.weights.flat().length * map.queries.length * map.keys.length;
-      if (this.#weights > MOST_WEIGHTS)
-        throw new HeedError(
-          `draw: --svg and --html must have at most ${MOST_WEIGHTS} weights to show, got more. Give less text at a time`,
-        );
-      this.maps.push(map);
-    }
+  add(map: AttentionMap): void {
+    this.#weights += map.weights.flat().length * map.queries.length * map.keys.length;
+    if (this.#weights > MOST_WEIGHTS)
+      throw new HeedError(
+        `draw: --svg and --html must have at most ${MOST_WEIGHTS} weights to show, got more. Give less text at a time`,
+      );
+    this.maps.push(map);
   }
 }
 

@@ -2,7 +2,7 @@ import { init } from "../node.js";
 import type { Disambiguator } from "../tasks/disambiguate.js";
 import type { LabelledSentence } from "../tasks/labelled-sentences.js";
 import { printable } from "./printable.js";
-import { shippedModel } from "./shipped-model.js";
+import { modelFolder } from "./shipped-model.js";
 import { table } from "./table.js";
 import { readLabelledFolder } from "./train-disambiguate.js";
 
@@ -32,7 +32,7 @@ export async function evaluateSenses(
   const { [options.part]: asked, train } = await readLabelledFolder(options.evaluate);
   const heed = await init({ threads: options.threads });
   try {
-    const model = options.model ?? shippedModel("disambiguate-en");
+    const model = modelFolder(options.model, "disambiguate-en");
     const disambiguator = await heed.load(model, "disambiguate");
     const scores: Score[] = [];
     for (const { word } of disambiguator.words) {

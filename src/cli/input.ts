@@ -1,5 +1,7 @@
-import { createReadStream } from "node:fs";
+import { constants, createReadStream, fstatSync, openSync } from "node:fs";
+import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
+import { isatty, ReadStream } from "node:tty";
 import { FormatError, HeedError } from "../errors.js";
 import { linesOf } from "./lines.js";
 
@@ -26,7 +28,7 @@ export async function* readLines(input: TextInput, signal: AbortSignal): AsyncGe
   try {
     yield* linesOf(open(input, signal), nameOf(input));
   } catch (error) {
-    throw explained(error, input, "sentences", signal);
+    throw explained(error, input, signal);
   }
 }
 
@@ -51,7 +53,7 @@ export async function readText(input: TextInput, signal: AbortSignal): Promise<s
       parts.push(part);
     }
   } catch (error) {
-    throw explained(error, input, "text", signal);
+    throw explained(error, input, signal);
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(parts));
@@ -65,7 +67,22 @@ export async function readText(input: TextInput, signal: AbortSignal): Promise<s
 
 function open({ file, prompt }: TextInput, signal: AbortSignal): Readable {
   if (file === undefined && process.stdin.isTTY) process.stderr.write(`${prompt}, then Ctrl-D\n`);
-  return addAbortSignal(signal, file === undefined ? process.stdin : createReadStream(file));
+  return addAbortSignal(signal, file === undefined ? process.stdin : openFile(file));
+}
+
+/**
+ * A file, a pipe or a terminal by its path.
+ *
+ * The two latter are read as standard input is: a read of a file takes a thread until it ends, and
+ * the process waits for that thread, whatever signal comes. For the same reason a pipe is opened
+ * without waiting for who writes to it.
+ */
+function openFile(path: string): Readable {
+  // Windows has no such flag, and no such pipes.
+  const fd = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  if (isatty(fd)) return new ReadStream(fd);
+  if (fstatSync(fd).isFIFO()) return new Socket({ fd, readable: true, writable: false });
+  return createReadStream(path, { fd });
 }
 
 function nameOf({ file }: TextInput): string {
@@ -73,8 +90,8 @@ function nameOf({ file }: TextInput): string {
 }
 
 /** What is thrown for an error of a stream: it has one of its own for an abort. */
-function explained(error: unknown, { who }: TextInput, what: string, signal: AbortSignal): unknown {
+function explained(error: unknown, input: TextInput, signal: AbortSignal): unknown {
   if (signal.aborted) return signal.reason;
   if (!(error instanceof Error && "syscall" in error)) return error;
-  return new HeedError(`${who}: the ${what} must be readable, got ${error.message}`);
+  return new HeedError(`${input.who}: ${nameOf(input)} must be readable, got ${error.message}`);
 }

@@ -1,17 +1,14 @@
-import { createReadStream } from "node:fs";
-import { addAbortSignal } from "node:stream";
 import stringWidth from "string-width";
-import { HeedError } from "../errors.js";
 import type { Heed } from "../heed.js";
 import { init } from "../node.js";
 import type { LongRange } from "../tasks/long-range.js";
 import { connections, type Reading, seenFrom, wordAt } from "../tasks/reading.js";
-import { type DrawingOptions, draw } from "./drawing.js";
-import { linesOf } from "./lines.js";
+import { type DrawingOptions, draw, expectTargets } from "./drawing.js";
+import { readLines } from "./input.js";
 import { printable } from "./printable.js";
 import { Progress } from "./progress.js";
 import { showRecall } from "./recall.js";
-import { shippedModel } from "./shipped-model.js";
+import { modelFolder } from "./shipped-model.js";
 import { table } from "./table.js";
 
 export interface LongRangeCommandOptions extends DrawingOptions {
@@ -41,6 +38,7 @@ export async function longRangeCommand(
   options: LongRangeCommandOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  await expectTargets(options, { "--plot": options.plot });
   const heed = await init({ threads: options.threads });
   try {
     if (options.perplexity !== undefined)
@@ -53,7 +51,7 @@ export async function longRangeCommand(
 }
 
 function loadModel(heed: Heed, { model }: LongRangeCommandOptions): Promise<LongRange> {
-  return heed.load(model ?? shippedModel("long-range-en"), "long-range");
+  return heed.load(modelFolder(model, "long-range-en"), "long-range");
 }
 
 async function showSentence(
@@ -170,14 +168,8 @@ async function showPerplexity(
   const task = await loadModel(heed, options);
   const progress = new Progress(process.stderr);
   const texts: string[] = [];
-  try {
-    for await (const lines of linesOf(addAbortSignal(signal, createReadStream(file)), file))
-      texts.push(...lines.filter((line) => line.trim() !== ""));
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw new HeedError(`long-range: the text must be readable, got ${error.message}`);
-  }
+  for await (const lines of readLines({ who: "long-range", file, prompt: "" }, signal))
+    for (const line of lines) if (line.trim() !== "") texts.push(line);
   try {
     const { perplexity, nats, tokens } = await task.perplexity(texts, {
       signal,

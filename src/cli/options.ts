@@ -3,8 +3,9 @@ import { HeedError } from "../errors.js";
 import { printable } from "./printable.js";
 import { interruptible } from "./signals.js";
 
-/** Exit codes beside 0 for success and 2 for wrong use. */
-const TOLD = 1;
+// Exit codes beside 0 for success.
+export const TOLD = 1;
+export const WRONG_USE = 2;
 const INTERRUPTED = 130;
 
 /** Runs a command and turns what it throws into a message and an exit code; mistakes of ours show their stack. */
@@ -26,18 +27,24 @@ export async function run(
   }
 }
 
-/** Errors that explain themselves: heed's own, values out of range, and the system's about files. */
+/**
+ * Errors that explain themselves: heed's own, values out of range, and the system's about files. The
+ * engine has RangeErrors too, such as a stack overflow: those do not say what came.
+ */
 function isTold(error: unknown): error is Error {
   return (
     error instanceof HeedError ||
-    error instanceof RangeError ||
+    (error instanceof RangeError && error.message.includes(", got ")) ||
     (error instanceof Error && "syscall" in error)
   );
 }
 
-/** Reads an option's value as a whole number. */
+const WHOLE = /^(?:0|-?[1-9]\d*)$/;
+const DECIMAL = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?$/i;
+
+/** Reads an option's value as a whole number: digits, and a minus before them. */
 export function integer(least: number, most: number): (text: string) => number {
-  return number(`a whole number from ${least} to ${most}`, Number.isInteger, least, most);
+  return number(`a whole number from ${least} to ${most}`, WHOLE, least, most);
 }
 
 /** Reads an option's value as whole numbers with commas between. */
@@ -45,20 +52,15 @@ export function wholeNumbers(least: number, most: number): (text: string) => num
   return (text) => text.split(",").map(integer(least, most));
 }
 
-/** Reads an option's value as a number. */
+/** Reads an option's value as a number: 0.1, .1 or 1e-1. */
 export function real(least: number, most: number): (text: string) => number {
-  return number(`a number from ${least} to ${most}`, Number.isFinite, least, most);
+  return number(`a number from ${least} to ${most}`, DECIMAL, least, most);
 }
 
-function number(
-  rule: string,
-  fits: (x: number) => boolean,
-  least: number,
-  most: number,
-): (text: string) => number {
+function number(rule: string, form: RegExp, least: number, most: number): (text: string) => number {
   return (text) => {
-    const x = /^[-+.e\d]+$/i.test(text) ? Number(text) : Number.NaN;
-    if (!fits(x) || x < least || x > most) throw new InvalidArgumentError(`It must be ${rule}.`);
+    const x = form.test(text) ? Number(text) : Number.NaN;
+    if (!(x >= least && x <= most)) throw new InvalidArgumentError(`It must be ${rule}.`);
     return x;
   };
 }

@@ -30,7 +30,7 @@ export async function readPassages(
   let taken = 0;
   for (const line of text.split(/\r?\n/)) {
     if (line.trim() === "") continue;
-    passages.push(...passagesOf(line, tokenizer, most));
+    for (const passage of passagesOf(line, tokenizer, most)) passages.push(passage);
     if (++taken >= limit) break;
     await turn(signal);
   }

@@ -4,7 +4,7 @@ import { linePlotSvg } from "../inspect/line-plot.js";
 import { replaceFile } from "../platform/node-files.js";
 import { RECALL_DISTANCES, type Recall, type RecallScore } from "../tasks/recall.js";
 import { Progress } from "./progress.js";
-import { shippedModel } from "./shipped-model.js";
+import { modelFolder } from "./shipped-model.js";
 
 export interface RecallCommandOptions {
   readonly recallModels?: string;
@@ -32,7 +32,7 @@ export async function showRecall(
 ): Promise<void> {
   const { distances = RECALL_DISTANCES, count, seed, json, plot } = options;
   const progress = new Progress(process.stderr);
-  const folder = options.recallModels ?? shippedModel("recall");
+  const folder = modelFolder(options.recallModels, "recall", "--recall-models");
   const models = {
     attention: await heed.load(join(folder, "attention"), "recall"),
     lstm: await heed.load(join(folder, "lstm"), "recall"),
@@ -45,7 +45,7 @@ export async function showRecall(
       for (const name of names) {
         progress.status(`distance ${distance}: ${NAMES[name]}`);
         const found = await models[name].scores({ distances: [distance], count, seed, signal });
-        scores[name].push(...found);
+        scores[name].push(found[0] as RecallScore);
       }
       progress.status("");
       if (!json) process.stdout.write(`${row(scores)}\n`);

@@ -1,10 +1,17 @@
 import { alignmentMap } from "../inspect/attention-map.js";
 import { init } from "../node.js";
 import type { Summary, SummaryMode } from "../tasks/summary.js";
-import { Album, type DrawingOptions, draw, wantsPictures, writePictures } from "./drawing.js";
+import {
+  Album,
+  type DrawingOptions,
+  draw,
+  expectTargets,
+  wantsPictures,
+  writePictures,
+} from "./drawing.js";
 import { readLines, readText } from "./input.js";
 import { printable } from "./printable.js";
-import { shippedModel } from "./shipped-model.js";
+import { modelFolder } from "./shipped-model.js";
 
 export interface SummarizeCommandOptions extends DrawingOptions {
   readonly file?: string;
@@ -24,13 +31,18 @@ export async function summarizeCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const { mode, sentences, beam, threads } = options;
+  await expectTargets(options);
   const heed = await init({ threads });
   try {
-    const model = options.model ?? shippedModel("summarize-en");
+    const model = modelFolder(options.model, "summarize-en");
     const summarizer = await heed.load(model, "summarize");
     const album = new Album();
-    for await (const document of documents(text, options, signal)) {
-      const summary = await summarizer.summarize(document, { mode, sentences, beam, signal });
+    for await (const { document, name } of documents(text, options, signal)) {
+      const asked = { mode, sentences, beam, signal };
+      const summary = await summarizer.summarize(document, asked).catch((error: unknown) => {
+        if (name === null || !(error instanceof RangeError)) throw error;
+        throw new RangeError(`${name}: ${error.message}`, { cause: error });
+      });
       process.stdout.write(`${options.json ? toJson(summary) : toText(summary, options)}\n`);
       const map = alignmentMap({ ...summary, text: summary.description });
       if (options.grid) await draw([map], { grid: true });
@@ -42,17 +54,22 @@ export async function summarizeCommand(
   }
 }
 
+/** Each with what errors call it, where it is one of many. */
 async function* documents(
   text: string | undefined,
   { file, lines }: SummarizeCommandOptions,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<{ document: string; name: string | null }> {
   const who = "summarize";
-  if (text !== undefined) yield text;
-  else if (!lines) yield await readText({ who, file, prompt: "type or paste a text" }, signal);
-  else
-    for await (const some of readLines({ who, file, prompt: "type texts, a line each" }, signal))
-      yield* some;
+  if (!lines) {
+    const input = { who, file, prompt: "type or paste a text" };
+    yield { document: text ?? (await readText(input, signal)), name: null };
+    return;
+  }
+  let number = 0;
+  for await (const some of readLines({ who, file, prompt: "type texts, a line each" }, signal))
+    for (const document of some)
+      yield { document, name: `${file ?? "standard input"}, line ${++number}` };
 }
 
 /** What the model wrote, or the sentences that are kept: a line each, or one line a document. */

@@ -10,7 +10,7 @@ export function table(
 ): string {
   const all = [heading, ...rows];
   const widths = heading.map((_, column) =>
-    Math.max(...all.map((row) => stringWidth(row[column] ?? ""))),
+    all.reduce((most, row) => Math.max(most, stringWidth(row[column] ?? "")), 0),
   );
   return all
     .map((row) =>

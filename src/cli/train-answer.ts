@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { FormatError } from "../errors.js";
+import { FormatError, HeedError } from "../errors.js";
 import { idOf } from "../io/tokenizer.js";
 import type {
   QuestionAnsweringConfig,
@@ -40,6 +40,10 @@ export const answerProgram: TrainingProgram<
 
   async prepare(options, tokenizer, signal) {
     const { data, limit, embedding, hidden, heads, layers, dropout, window } = options;
+    if ((2 * hidden) % heads !== 0)
+      throw new HeedError(
+        `train: twice the width must be a multiple of the heads, got ${2 * hidden} and ${heads}. Give them with --hidden and --heads`,
+      );
     const reader = new QuestionReader(tokenizer);
     const padding = idOf(tokenizer, "<pad>");
     const vocab = tokenizer.vocabSize + MARK_ROWS;

@@ -1,3 +1,4 @@
+import { HeedError } from "../errors.js";
 import { idOf } from "../io/tokenizer.js";
 import type {
   LongRangeConfig,
@@ -26,6 +27,10 @@ export const languageProgram: TrainingProgram<
 
   async prepare(options, tokenizer, signal) {
     const { data, width, heads, positions, limit = Infinity } = options;
+    if (width % heads !== 0)
+      throw new HeedError(
+        `train: the width must be a multiple of the heads, got ${width} and ${heads}. Give them with --width and --heads`,
+      );
     const padding = idOf(tokenizer, "<pad>");
     const config: LongRangeConfig = {
       vocab: tokenizer.vocabSize,

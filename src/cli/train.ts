@@ -7,7 +7,7 @@ import { loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
 import { packWeights, type Storage } from "../io/weights.js";
 import type { Module } from "../nn/module.js";
 import { init } from "../node.js";
-import { readFile, replaceFile } from "../platform/node-files.js";
+import { expectWritable, readFile, replaceFile } from "../platform/node-files.js";
 import { type Lesson, trainLesson } from "../tasks/training.js";
 import type { TrainingState } from "../train/trainer.js";
 import { Progress } from "./progress.js";
@@ -66,9 +66,18 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
     throw new HeedError("train: there must be a tokenizer, got none. Give it with --tokenizer");
   const tokenizerBytes = await readFile(tokenizerFile, LARGEST);
   if (!tokenizerBytes)
-    throw new HeedError(`train: there must be a tokenizer at ${tokenizerFile}, got no such file`);
+    throw new HeedError(
+      options.tokenizer === undefined
+        ? "train: the tokenizer that is used when none is said must come with heed, got none. Give one with --tokenizer"
+        : `train: there must be a tokenizer at ${tokenizerFile}, got no such file`,
+    );
   const tokenizer = loadTokenizer(tokenizerBytes, tokenizerFile);
-  await mkdir(out, { recursive: true });
+  await mkdir(out, { recursive: true }).catch((error: Error) => {
+    throw new HeedError(
+      `train: ${out} must be a folder, got ${error.message}. Give another with --out`,
+    );
+  });
+  await expectWritable(join(out, "config.json"));
   const checkpoint = join(out, "checkpoint.safetensors");
   const resume = await readCheckpoint(checkpoint);
   const { config, lesson, items } = await program.prepare(options, tokenizer, signal);

@@ -1,14 +1,17 @@
-import { createReadStream } from "node:fs";
-import { addAbortSignal } from "node:stream";
-import { HeedError } from "../errors.js";
 import { alignmentMap } from "../inspect/attention-map.js";
 import { init } from "../node.js";
 import type { Translator } from "../tasks/translate.js";
 import type { TranslatedSentence, Translation } from "../tasks/translation.js";
-import { Album, type DrawingOptions, wantsPictures, writePictures } from "./drawing.js";
-import { linesOf } from "./lines.js";
+import {
+  Album,
+  type DrawingOptions,
+  expectTargets,
+  wantsPictures,
+  writePictures,
+} from "./drawing.js";
+import { readLines } from "./input.js";
 import { printable } from "./printable.js";
-import { shippedModel } from "./shipped-model.js";
+import { modelFolder } from "./shipped-model.js";
 
 export interface TranslateCommandOptions extends DrawingOptions {
   readonly file?: string;
@@ -28,16 +31,19 @@ export async function translateCommand(
   options: TranslateCommandOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  await expectTargets(options);
   const heed = await init({ threads: options.threads });
   try {
-    const translator = await heed.load(options.model ?? shippedModel("translate-en-es"));
+    const translator = await heed.load(modelFolder(options.model, "translate-en-es"));
     const print = await printer(options);
-    const input = sentences.length > 0 ? [sentences] : readLines(options.file, signal);
+    const typed = { who: "translate", file: options.file, prompt: "type English sentences" };
+    const input = sentences.length > 0 ? [sentences] : readLines(typed, signal);
     const album = wantsPictures(options) ? new Album() : null;
     for await (const lines of input)
       for await (const lot of translated(translator, lines, options.beam, signal)) {
         process.stdout.write(lot.map((translation) => `${print(translation)}\n`).join(""));
-        album?.add(...lot.flatMap(({ sentences }) => sentences.map((one) => alignmentMap(one))));
+        for (const { sentences } of lot)
+          for (const sentence of sentences) album?.add(alignmentMap(sentence));
       }
     if (album) await writePictures(album.maps, options, "Translations");
   } finally {
@@ -82,21 +88,4 @@ function sentenceData({ attention, alignment, ...rest }: TranslatedSentence): ob
   const rows = (weights: readonly Float32Array[]): number[][] =>
     weights.map((row) => Array.from(row, (weight) => Number(weight.toPrecision(9))));
   return { ...rest, attention: rows(attention), alignment: rows(alignment) };
-}
-
-async function* readLines(file: string | undefined, signal: AbortSignal): AsyncGenerator<string[]> {
-  if (file === undefined && process.stdin.isTTY)
-    process.stderr.write("type English sentences, then Ctrl-D\n");
-  const stream = addAbortSignal(
-    signal,
-    file === undefined ? process.stdin : createReadStream(file),
-  );
-  try {
-    yield* linesOf(stream, file ?? "standard input");
-  } catch (error) {
-    // The stream has an error of its own for an abort.
-    signal.throwIfAborted();
-    if (!(error instanceof Error && "syscall" in error)) throw error;
-    throw new HeedError(`translate: the sentences must be readable, got ${error.message}`);
-  }
 }

@@ -1,5 +1,5 @@
 /** The parts of a heat map that SVG files and HTML reports share; lengths are pixels. */
-import { LEVELS, levelOf, MARKS, percent, stepOf } from "./scale.js";
+import { LEVELS, levelOf, MARKS, mostOf, percent, stepOf } from "./scale.js";
 import { escapeMarkup, visible } from "./visible.js";
 
 /** Characters of a label; the token's whole text stands in titles and in the readout. */
@@ -48,7 +48,7 @@ export function axesOf(
   const side = clamp(Math.floor((2 * room) / tokens) / 2, least, 36);
   const font = clamp(0.56 * side, 9.5, 13);
   const widths = columns.map((label) => widthOf(label, font));
-  const widest = Math.max(0, ...widths);
+  const widest = mostOf(widths);
   // Few short words stand upright, over cells as wide as they are.
   const upright = Math.max(side, Math.ceil(widest + 10));
   const slanted = side < 28 || upright > 2.2 * side || columns.length * upright > room;
@@ -68,12 +68,10 @@ export function axesOf(
     rowEvery: Math.ceil((1.25 * font) / side),
     columnEvery,
     slanted,
-    left: Math.ceil(Math.max(0, ...rows.map((label) => widthOf(label, font)))) + GAP,
+    left: Math.ceil(mostOf(rows.map((label) => widthOf(label, font)))) + GAP,
     top: Math.ceil(slanted ? widest * Math.SQRT1_2 + font : font) + GAP,
     right: slanted
-      ? Math.ceil(
-          Math.max(0, ...shown.map(({ width, behind }) => width * Math.SQRT1_2 + font - behind)),
-        )
+      ? Math.ceil(mostOf(shown.map(({ width, behind }) => width * Math.SQRT1_2 + font - behind)))
       : 0,
   };
 }

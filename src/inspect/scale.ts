@@ -44,6 +44,13 @@ export function topOf({ weights }: AttentionMap): number {
     }
 }
 
+/** The largest of some numbers, none of which is below 0; Math.max cannot take very many. */
+export function mostOf(values: Iterable<number>): number {
+  let most = 0;
+  for (const value of values) if (value > most) most = value;
+  return most;
+}
+
 /** A weight as one of STEPS steps; the weight again is top · (step / STEPS)². */
 export function stepOf(weight: number, top: number): number {
   return Math.min(STEPS, Math.round(STEPS * Math.sqrt(weight / top)));

@@ -12,7 +12,7 @@ import {
   shadeRules,
   widthOf,
 } from "./heatmap.js";
-import { DARK, LIGHT, percent, topOf } from "./scale.js";
+import { DARK, LIGHT, mostOf, percent, topOf } from "./scale.js";
 import { escapeMarkup, visible } from "./visible.js";
 
 export interface AttentionSvgOptions {
@@ -57,7 +57,7 @@ export function attentionSvg(
   options: AttentionSvgOptions = {},
 ): string {
   const figures = (Array.isArray(maps) ? maps : [maps]).map((map) => figureOf(map, options));
-  const width = Math.max(LEAST_WIDTH, ...figures.map((figure) => figure.width)) + 2 * MARGIN;
+  const width = Math.max(LEAST_WIDTH, mostOf(figures.map((figure) => figure.width))) + 2 * MARGIN;
   let y = MARGIN;
   const placed = figures.map(({ height, body }) => {
     const part = `<g transform="translate(${MARGIN} ${round(y)})">${body}</g>\n`;

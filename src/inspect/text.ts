@@ -1,6 +1,6 @@
 import stringWidth from "string-width";
 import { type AttentionMap, checkMap, expectIndex, meanOfHeads } from "./attention-map.js";
-import { percent } from "./scale.js";
+import { mostOf, percent } from "./scale.js";
 import { visible } from "./visible.js";
 
 export interface AttentionTextOptions {
@@ -52,15 +52,19 @@ function bandsOfText(
   width: number,
   top: number,
 ): string {
-  const margin = Math.max(0, ...queries.map((word) => stringWidth(word)));
+  const margin = mostOf(queries.map((word) => stringWidth(word)));
   const widths = keys.map((word) => Math.max(2, stringWidth(word)));
   const bands = bandsOf(widths, width - margin);
+  const darkest = weights.map(mostOf);
   return bands
     .map(({ from, to }) => {
       const line = (label: string, cells: readonly string[]): string =>
         [pad(label, margin), ...cells].join(GAP).trimEnd();
       const rows = weights.flatMap((row, query) => {
-        if (bands.length > 1 && !looksAt(row, from, to, top)) return [];
+        const most = mostOf(row.subarray(from, to));
+        // Those with a shade, or with the darkest of their row.
+        if (bands.length > 1 && most < top / SHADES.length && most < (darkest[query] as number))
+          return [];
         const cells = widths
           .slice(from, to)
           .map((cell, i) => centre(shade((row[from + i] as number) / top), cell));
@@ -86,12 +90,6 @@ function bandsOf(widths: readonly number[], room: number): { from: number; to: n
     }
   });
   return bands;
-}
-
-/** Is there a shade among the columns [from, to), or the darkest of the row? */
-function looksAt(weights: Float32Array, from: number, to: number, top: number): boolean {
-  const most = Math.max(...weights.subarray(from, to));
-  return most >= top / SHADES.length || most === Math.max(...weights);
 }
 
 /** @param part  of the top */

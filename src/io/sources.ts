@@ -1,19 +1,54 @@
 import { FormatError } from "../errors.js";
 import type { ModelSource } from "./model-folder.js";
+import { quote } from "./quote.js";
 
-/** A model whose files the caller already has. */
+/**
+ * A model whose files the caller already has.
+ *
+ * @throws {TypeError} they are no object of bytes by name
+ */
 export function bytesSource(
   files: Readonly<Record<string, Uint8Array>>,
   name = "model",
 ): ModelSource {
+  if (typeof files !== "object" || files === null)
+    throw new TypeError(
+      `load: a model must be a path, an address or an object of files by name, got ${String(files)}`,
+    );
   const byName = new Map(Object.entries(files));
+  // By its tag: a file may come from another realm, such as that of a test.
+  for (const [file, bytes] of byName)
+    if (Object.prototype.toString.call(bytes) !== "[object Uint8Array]")
+      throw new TypeError(`load: ${quote(file)} must be a Uint8Array, got ${typeof bytes}`);
   return { name, read: async (file) => byName.get(file) };
+}
+
+/**
+ * The address of a folder, absolute.
+ *
+ * @param base  what it is relative to, where it may be
+ * @throws {RangeError} it is none, or none that a file can be in
+ */
+export function folderAddress(location: string | URL, base: string | undefined): URL {
+  let folder: URL;
+  try {
+    folder = new URL(location, base);
+    if (!folder.pathname.endsWith("/")) folder.pathname += "/";
+    // What has no path, such as data:, can be no base.
+    void new URL("file", folder);
+  } catch {
+    throw new RangeError(
+      `load: an address must be that of a folder, as https://host/folder, got ${quote(String(location))}`,
+    );
+  }
+  return folder;
 }
 
 /**
  * A model folder at an address.
  *
  * @param url  of the folder; a final slash is not needed
+ * @throws {RangeError} see folderAddress()
  * @throws {FormatError} FETCH, FETCH_STATUS, FETCH_SIZE; MODEL_FILE_SIZE a file is longer than allowed
  */
 export function urlSource(
@@ -21,8 +56,7 @@ export function urlSource(
   options: { readonly fetch?: typeof fetch; readonly signal?: AbortSignal } = {},
 ): ModelSource {
   // On a page an address may be relative, to the page.
-  const folder = new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href);
-  if (!folder.pathname.endsWith("/")) folder.pathname += "/";
+  const folder = folderAddress(url, globalThis.document?.baseURI ?? globalThis.location?.href);
   const get = options.fetch ?? fetch;
   return {
     name: folder.href,

@@ -96,7 +96,8 @@ export function loadTokenizer(bytes: Uint8Array, fileName = "tokenizer.json"): T
       const all = Array.from(ids);
       const visible = all.filter((id) => !special.has(id));
       const groups = groupSurfaces(visible.map((id) => surfaceOf(tokenOf(id))));
-      const members: number[][] = Array.from({ length: Math.max(-1, ...groups) + 1 }, () => []);
+      const last = groups.reduce((most, group) => Math.max(most, group), -1);
+      const members: number[][] = Array.from({ length: last + 1 }, () => []);
       visible.forEach((id, i) => {
         members[groups[i] ?? -1]?.push(id);
       });

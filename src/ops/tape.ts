@@ -169,7 +169,7 @@ function reachable(from: Tensor): TapeNode[] {
   for (let x = open.pop(); x; x = open.pop()) {
     if (!x.node || seen.has(x.node)) continue;
     seen.add(x.node);
-    open.push(...x.node.inputs);
+    for (const input of x.node.inputs) open.push(input);
   }
   return [...seen].sort((a, b) => b.sequence - a.sequence);
 }

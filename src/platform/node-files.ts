@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile as readWhole, rename, stat, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { open, readFile as readWhole, realpath, rename, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { FormatError } from "../errors.js";
 
 /** The calls to the file system that a save makes. */
@@ -15,6 +15,7 @@ export interface FileCalls {
  *
  * The bytes go to a temporary file in the same folder, down to the disk, and then take the name.
  * When the disk is full, read-only or gone, the old file is as it was and nothing is left beside it.
+ * A new file has the permissions of the old one; of a link, the file it leads to is replaced.
  *
  * @throws {FormatError} FILE_WRITE, naming the file and the system's reason
  */
@@ -23,18 +24,35 @@ export async function replaceFile(
   bytes: Uint8Array,
   calls: FileCalls = { open, rename, unlink },
 ): Promise<void> {
-  const temporary = join(
-    dirname(path),
-    `.${basename(path)}.${process.pid}-${randomBytes(6).toString("hex")}.tmp`,
-  );
+  const { target, mode } = await findTarget(path);
+  const temporary = beside(target);
   try {
-    await writeWhole(temporary, bytes, calls);
-    await calls.rename(temporary, path);
+    await writeWhole(temporary, bytes, mode, calls);
+    await calls.rename(temporary, target);
   } catch (error) {
     await calls.unlink(temporary).catch(() => {});
-    throw fault("FILE_WRITE", path, "must be writable", error, "The old file is unchanged");
+    const hint = mode === undefined ? "" : "The old file is unchanged";
+    throw fault("FILE_WRITE", path, "must be writable", error, hint);
   }
-  await syncFolder(dirname(path), calls);
+  await syncFolder(dirname(target), calls);
+}
+
+/**
+ * Finds out whether replaceFile() could write there, before the work whose result is written.
+ *
+ * @returns where the file is or will be, the same for all its names
+ * @throws {FormatError} FILE_WRITE
+ */
+export async function expectWritable(path: string): Promise<string> {
+  const { target } = await findTarget(path);
+  const temporary = beside(target);
+  try {
+    await (await open(temporary, "wx")).close();
+    await unlink(temporary);
+    return join(await realpath(dirname(target)), basename(target));
+  } catch (error) {
+    throw fault("FILE_WRITE", path, "must be writable", error);
+  }
 }
 
 /** A folder as a source of files: a model's. Names are taken as they are: they must be our own. */
@@ -69,8 +87,33 @@ export async function readFile(path: string, maxBytes: number): Promise<Uint8Arr
   }
 }
 
-async function writeWhole(path: string, bytes: Uint8Array, calls: FileCalls): Promise<void> {
-  const file = await calls.open(path, "wx");
+/** Where a path leads, and the permissions of the file there, if there is one. */
+async function findTarget(path: string): Promise<{ target: string; mode?: number }> {
+  const named = resolve(path);
+  try {
+    // By the name, since what is behind /dev/stdout may have none; a device would be lost.
+    const found = await stat(named);
+    if (!found.isFile()) throw new Error("what is no regular file");
+    return { target: await realpath(named), mode: found.mode & 0o777 };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { target: named };
+    throw fault("FILE_WRITE", path, "must be writable", error);
+  }
+}
+
+/** A name of its own in the same folder. */
+function beside(path: string): string {
+  const unique = `${process.pid}-${randomBytes(6).toString("hex")}`;
+  return join(dirname(path), `.${basename(path)}.${unique}.tmp`);
+}
+
+async function writeWhole(
+  path: string,
+  bytes: Uint8Array,
+  mode: number | undefined,
+  calls: FileCalls,
+): Promise<void> {
+  const file = await calls.open(path, "wx", mode);
   try {
     await file.writeFile(bytes);
     await file.sync();

@@ -202,7 +202,7 @@ export class Runtime {
     try {
       return fn();
     } finally {
-      this.#scopes.push(...inner);
+      for (const scope of inner) this.#scopes.push(scope);
     }
   }
 }

@@ -156,7 +156,8 @@ export class Summarizer {
       for (let from = 0; from < windows.length; from += BATCH) {
         await turn(signal);
         const batch = windows.slice(from, from + BATCH);
-        read.push(...scope.run(() => noGrad(runtime, () => this.#encode(batch))));
+        for (const each of scope.run(() => noGrad(runtime, () => this.#encode(batch))))
+          read.push(each);
       }
       const whole = scope.run(() => noGrad(runtime, () => join(read)));
       const [[best] = []] = await beamSearch(model, 1, () => whole, {

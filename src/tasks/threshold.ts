@@ -31,7 +31,7 @@ export function bestThreshold(
     const threshold = value < 0.5 && next >= 0.5 ? 0.5 : (value + next) / 2;
     if (next > value) found.push({ threshold, accuracy });
   });
-  const most = Math.max(...found.map((one) => one.accuracy));
+  const most = found.reduce((best, { accuracy }) => Math.max(best, accuracy), 0);
   const distance = ({ threshold }: { threshold: number }): number => Math.abs(threshold - 0.5);
   return found
     .filter((one) => one.accuracy >= most - SLACK)

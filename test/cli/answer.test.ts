@@ -170,9 +170,14 @@ describe("heed answer", () => {
       "a file that is not there",
       ["--context-file", join(folder, "none")],
       "",
-      /must be readable, got ENOENT/,
+      /none must be readable, got ENOENT/,
     ],
-    ["a folder", ["--context-file", folder], "", /must be readable, got EISDIR/],
+    [
+      "a folder",
+      ["--context-file", folder],
+      "",
+      new RegExp(`answer: ${folder} must be readable, got EISDIR`),
+    ],
     [
       "a model of another task",
       ["--model", "models/translate-en-es"],
@@ -206,18 +211,30 @@ describe("heed answer", () => {
       '{"question":"a","context":"b c","answers":[{"start":1,"text":"c"}]}',
       /line 2: an answer must stand in the context, at its start, got "c" at 1/,
     ],
+    [
+      "a blank question",
+      '{"question":" ","context":"b"}',
+      /line 2: the question must have 1 to 512/,
+    ],
+    [
+      "a question without an end",
+      JSON.stringify({ question: "what ".repeat(700), context: "b" }),
+      /line 2: the question must have 1 to 512 tokens, got 700/,
+    ],
   ])("refuses a file of questions with %s", async (_, line, message) => {
     const file = questionFile("broken.jsonl", [{ question: "What?", context: "It." }, line]);
     const { code, stdout, stderr } = await heed(withSmall("--questions", file));
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^heed: [^\n]+\n$/);
     expect(stderr).toMatch(message);
+    expect(stderr).toContain(`${file}, line 2: `);
   });
 
   test("ends with 130 on SIGINT, at work and waiting", async () => {
     const waiting = start(...ask());
-    waiting.child.stdin?.write("The cat.");
-    await new Promise((resolve) => setTimeout(resolve, 1500));
+    // More than a pipe holds: once it is gone, the command is reading.
+    const text = "The cat. ".repeat(2 ** 17);
+    await new Promise((resolve) => waiting.child.stdin?.write(text, resolve));
     waiting.child.kill("SIGINT");
     expect(await waiting.outcome).toMatchObject({ code: 130, stdout: "", stderr: "" });
 

@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { version } from "../../package.json";
 import { heed } from "./run.js";
@@ -27,6 +30,38 @@ describe("heed", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(message);
   });
+
+  const inShell = async (script: string): Promise<{ code: number | null; stderr: string }> => {
+    const child = spawn("sh", ["-c", script, process.execPath], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let stderr = "";
+    child.stderr.on("data", (data) => {
+      stderr += data;
+    });
+    const [code] = await once(child, "close");
+    return { code, stderr };
+  };
+
+  test.runIf(existsSync("/dev/full"))(
+    "says on one line that its output cannot be written",
+    async () => {
+      const sentences = '"The cat." "The dog."';
+      for (const args of [
+        "--version",
+        "--help",
+        "translate --help",
+        `translate --plain ${sentences}`,
+      ])
+        expect(await inShell(`"$0" dist/cli.mjs ${args} > /dev/full`)).toEqual({
+          code: 1,
+          stderr:
+            "heed: standard output must be writable, got ENOSPC: no space left on device, write\n",
+        });
+      const untold = await inShell(`"$0" dist/cli.mjs translate --beam 0 2> /dev/full`);
+      expect(untold).toEqual({ code: 2, stderr: "" });
+    },
+  );
 
   test.each([[[]], [["train"]]])("%j shows what there is", async (args) => {
     const { code, stderr } = await heed(args);

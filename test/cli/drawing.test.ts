@@ -1,8 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { beforeAll, describe, expect, test } from "vitest";
-import { Album, drawingOptions, wantsPictures } from "../../src/cli/drawing.js";
+import { Album, drawingOptions, expectTargets, wantsPictures } from "../../src/cli/drawing.js";
 import { drawnMap, numbered } from "../inspect/maps.js";
 import { all, parseHtml, parseXml, textOf } from "../inspect/markup.js";
 import { heed, temporaryFolder } from "./run.js";
@@ -59,17 +59,40 @@ describe("heed translate --svg --html", () => {
     expect(readdirSync(file("d"))).toEqual(["old.html"]);
   });
 
-  test("refuses one file for both", async () => {
-    const one = file("one");
-    const { code, stderr } = await heed(translate("--svg", one, "--html", one, "The cat."));
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^error: --svg and --html must be two files, got one\n/);
+  test("says that a file cannot be written before it does any work", async () => {
+    const { code, stdout, stderr } = await heed(translate("--svg", file("none/a.svg"), "The cat."));
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^heed: .*none\/a\.svg: the file must be writable, got ENOENT[^\n]*\n$/);
+  });
+});
+
+/** One file: as it is, with steps in its path, by a link to its folder, by a link to it. */
+const NAMES = ["t/a.svg", "./t/../t/a.svg", "folder-link/a.svg", "file-link"];
+
+describe("expectTargets()", () => {
+  beforeAll(() => {
+    mkdirSync(file("t"));
+    writeFileSync(file("t/a.svg"), "old");
+    symlinkSync(file("t"), file("folder-link"));
+    symlinkSync(file("t/a.svg"), file("file-link"));
   });
 
-  test("says so when a file cannot be written", async () => {
-    const { code, stderr } = await heed(translate("--svg", file("none/a.svg"), "The cat."));
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^heed: .*none\/a\.svg: the file must be writable, got ENOENT[^\n]*\n$/);
+  test("refuses one file for two options, by whatever names", async () => {
+    const same = NAMES.map((name) => `${folder}/${name}`);
+    for (const svg of same)
+      for (const html of same) {
+        await expect(expectTargets({ svg, html })).rejects.toThrow(
+          `draw: --svg and --html must be two files, got ${html} twice`,
+        );
+        await expect(expectTargets({ html }, { "--plot": svg })).rejects.toThrow(
+          `draw: --html and --plot must be two files, got ${svg} twice`,
+        );
+      }
+    const [svg, html] = [file("folder-link/new.svg"), file("t/new.svg")];
+    await expect(expectTargets({ svg, html })).rejects.toThrow("must be two files");
+    await expectTargets({ svg, html: file("t/new.html") });
+    expect(readdirSync(file("t"))).toEqual(["a.svg"]);
+    expect(read("t/a.svg")).toBe("old");
   });
 });
 

@@ -52,10 +52,10 @@ describe("heed parallel", () => {
     [["--threads", "1,x"], 2, /It must be a whole number from 1 to 16/],
     [["--threads", "17"], 2, /It must be a whole number from 1 to 16/],
     [["--runs", "0"], 2, /It must be a whole number from 1 to 1000/],
-    [["--heads", "3"], 1, /^heed: ParallelAttention: width must be a multiple of heads/],
+    [["--heads", "3"], 2, /^error: --width must be a multiple of --heads, got 16 and 3\n/],
   ])("says what is wrong with %j", async (args, code, message) => {
     const found = await heed(["parallel", ...SMALL, ...args]);
-    expect(found.code).toBe(code);
+    expect(found).toMatchObject({ code, stdout: "" });
     expect(found.stderr).toMatch(message);
   });
 });

@@ -157,6 +157,18 @@ describe("heed summarize", () => {
     }
   });
 
+  test("names the line that is too long to be summarized", async () => {
+    const found = await heed(
+      withSmall("--lines", "--mode", "extractive"),
+      `A cat.\n${"cat. ".repeat(40_000)}\n`,
+    );
+    expect(found.code).toBe(1);
+    expect(found.stdout.split("\n")).toHaveLength(2);
+    expect(found.stderr).toMatch(
+      /^heed: standard input, line 2: summarize: a document must have at most 32768 tokens, got /,
+    );
+  });
+
   test("says so when the model is of another task", async () => {
     const found = await heed(["summarize", "--model", "models/translate-en-es", "A cat."]);
     expect(found).toMatchObject({ code: 1, stdout: "" });

@@ -90,6 +90,35 @@ describe("heed train answer", () => {
     expect(stderr).toMatch(/must hold train\.jsonl or train\.jsonl\.gz, got neither/);
   });
 
+  test("says what is wrong with its options before it reads any data", async () => {
+    const none = join(folder, "none");
+    const heads = [
+      "train",
+      "answer",
+      "--data",
+      none,
+      "--out",
+      out,
+      "--hidden",
+      "4",
+      "--heads",
+      "3",
+    ];
+    expect(await heed(heads)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^heed: train: twice the width must be a multiple of the heads, got 8 and 3\. Give them/,
+      ),
+    });
+    const file = join(folder, "file");
+    writeFileSync(file, "");
+    const inFile = join(file, "out");
+    expect(await heed(["train", "answer", "--data", none, "--out", inFile])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^heed: train: .*file\/out must be a folder, got ENOTDIR: /),
+    });
+  });
+
   test.each([
     ["--heads", "0", /a whole number from 1 to 256/],
     ["--unanswerable", "2", /a number from 0 to 1/],

@@ -1,13 +1,17 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { constants, openSync, unlinkSync } from "node:fs";
 import {
   chmod,
+  lstat,
   mkdtemp,
   open,
   readFile as read,
   readdir,
   rename,
   rm,
+  stat,
+  symlink,
   unlink,
   writeFile,
 } from "node:fs/promises";
@@ -16,6 +20,7 @@ import { join } from "node:path";
 import { transformWithOxc } from "vite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
+  expectWritable,
   type FileCalls,
   folderSource,
   readFile,
@@ -116,10 +121,48 @@ describe("replaceFile()", () => {
     await expectUnchanged();
   });
 
-  test("refuses a folder that is missing and a name that is a folder", async () => {
+  test("speaks of an old file only where there was one", async () => {
     const missing = join(folder, "none", "x");
-    expect((await formatErrorAsync(() => replaceFile(missing, NEW))).code).toBe("FILE_WRITE");
-    expect((await formatErrorAsync(() => replaceFile(folder, NEW))).code).toBe("FILE_WRITE");
+    const { code, message } = await formatErrorAsync(() => replaceFile(missing, NEW));
+    expect(code).toBe("FILE_WRITE");
+    expect(message).toMatch(/none\/x: the file must be writable, got ENOENT: [^.]+\/none\/[^.]*/);
+    expect(message).not.toContain("old file");
+  });
+
+  test("keeps the permissions of the old file, and a link to it", async () => {
+    await chmod(path, 0o600);
+    const link = join(folder, "link");
+    await symlink(path, link);
+    await replaceFile(link, NEW);
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect(new Uint8Array(await read(path))).toEqual(NEW);
+    if (POSIX) expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test.each<[string, (path: string) => Promise<unknown>]>([
+    ["replaceFile()", (path) => replaceFile(path, NEW)],
+    ["expectWritable()", expectWritable],
+  ])("%s refuses what is no file, by whatever name", async (_, write) => {
+    const link = join(folder, "link");
+    await symlink(folder, link);
+    const places = [folder, link, `${folder}/`, `${folder}/.`, "", "."];
+    if (POSIX) {
+      const pipe = join(folder, "pipe");
+      execFileSync("mkfifo", [pipe]);
+      // As /dev/stdout is: a link to what has no other name.
+      const nameless = openSync(pipe, constants.O_RDWR);
+      unlinkSync(pipe);
+      await symlink(`/proc/self/fd/${nameless}`, join(folder, "output"));
+      execFileSync("mkfifo", [pipe]);
+      places.push(pipe, join(folder, "output"));
+    }
+    for (const place of places) {
+      const { code, message } = await formatErrorAsync(() => write(place));
+      expect(code).toBe("FILE_WRITE");
+      expect(message).toContain("the file must be writable, got ");
+    }
+    for (const name of ["link", ...(POSIX ? ["pipe", "output"] : [])])
+      await unlink(join(folder, name));
     await expectUnchanged();
   });
 
@@ -136,6 +179,35 @@ describe("replaceFile()", () => {
       expect(new Set(bytes).size).toBe(1);
       expect([1000, ...Array.from({ length: 7 }, (_, i) => 100_000 + i)]).toContain(bytes.length);
     }
+  });
+});
+
+describe("expectWritable()", () => {
+  test("leaves everything as it was, and gives one name for all of a file's", async () => {
+    const link = join(folder, "link");
+    await symlink(folder, link);
+    const found = await Promise.all(
+      [path, `${folder}/./model.safetensors`, join(link, "model.safetensors")].map(expectWritable),
+    );
+    expect(new Set(found).size).toBe(1);
+    expect(await expectWritable(join(link, "new"))).toBe(await expectWritable(`${folder}/new`));
+    await unlink(link);
+    await expectUnchanged();
+  });
+
+  test.runIf(POSIX)("refuses a folder that is missing, read-only, or a file", async () => {
+    await chmod(folder, 0o555);
+    const root = process.getuid?.() === 0;
+    if (root) process.seteuid?.(65_534);
+    try {
+      for (const name of ["none/x", "new", "model.safetensors", "model.safetensors/x"])
+        expect((await formatErrorAsync(() => expectWritable(join(folder, name)))).code).toBe(
+          "FILE_WRITE",
+        );
+    } finally {
+      if (root) process.seteuid?.(0);
+    }
+    await expectUnchanged();
   });
 });
 

@@ -307,7 +307,11 @@ describe("loadDisambiguator()", () => {
     ],
     ["CONFIG_WEIGHTS", '"sense_prototypes" must be [3, 2]', withSenses(money)],
     ["CONFIG_WEIGHTS", '"word_embeddings.weight" must be', { ...SENSE_CONFIG, vocab: 11 }],
-    ["CONFIG_TOKENIZER", "padding 10", { ...SENSE_CONFIG, padding: 10 }],
+    [
+      "CONFIG_TOKENIZER",
+      '"padding" must be that of <pad>, 0, got 10',
+      { ...SENSE_CONFIG, padding: 10 },
+    ],
   ])("refuses with %s: %s", async (code, message, config) => {
     await withRuntime({}, async (runtime) => {
       const error = await load(runtime, config).then(

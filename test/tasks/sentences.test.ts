@@ -76,6 +76,29 @@ describe("splitPunctuation()", () => {
   });
 });
 
+describe("a word of more tokens than a call takes arguments", () => {
+  const many = 200_000;
+
+  test("is split by splitPunctuation()", () => {
+    const surfaces = ["«", ...new Array<string>(many).fill("a"), "»"];
+    const words = surfaces.map(() => 0);
+    const found = splitPunctuation({ words, wordTexts: [surfaces.join("")] }, surfaces);
+    expect(found.wordTexts).toEqual(["«", "a".repeat(many), "»"]);
+    expect(found.words).toHaveLength(many + 2);
+    const nameless = splitPunctuation({ words: words.map(() => -1), wordTexts: [] }, surfaces);
+    expect(nameless.words).toHaveLength(many + 2);
+  });
+
+  test("is cut by segmentsOf(), and read by textOf()", () => {
+    const tokenizer = loadTokenizer(readFileSync("models/translate-en-es/tokenizer.json"));
+    const segments = segmentsOf("a".repeat(many), tokenizer, 80);
+    const ids = segments.flatMap(({ ids }) => ids);
+    expect(ids).toEqual(tokenizer.ids("a".repeat(many)));
+    const each = Array.from({ length: many }, (_, index) => ids[index % ids.length] as number);
+    expect(textOf(each, tokenizer).wordOf).toHaveLength(many);
+  });
+});
+
 describe("segmentsOf()", () => {
   test("gives the ids of each sentence", () => {
     const segments = segmentsOf("One cat. Two dogs.", tokenizer, 80);

@@ -12,7 +12,10 @@ export function parallel(program: Command): void {
     .option("--runs <n>", "times that each is run", integer(1, 1000), 5)
     .option("--threads <list>", "thread counts, with commas", wholeNumbers(1, 16), [1, 2])
     .option("--json", "one JSON object: sizes, and every time in milliseconds")
-    .action(async (options) => {
+    .action(async (options, command: Command) => {
+      const { width, heads } = options;
+      if (width % heads !== 0)
+        command.error(`error: --width must be a multiple of --heads, got ${width} and ${heads}`);
       const { parallelCommand } = await import("../parallel.js");
       await run((signal) => parallelCommand(options, signal));
     });
