@@ -16,6 +16,8 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   "06-seq2seq.mjs": /^… .*\n +El ← \S+ \(\d+ %\)\n/s,
   "07-block.mjs": /^step 0: loss 2\.\d+\n.*step 200: loss 0\.0\d+\n(.+\n){6}6 +▓▓.*\n\n$/s,
   "08-load-a-state-dict.mjs": /weight_hh_l0: F32 \[16,4\]\n.*the same output: true\n$/s,
+  "09-summarise.mjs":
+    /^village in .*\n +village ← village \(\d+ %\)\n.*\n +0: Calow is .*\(said already, at \d+\)/s,
   "10-answer.mjs":
     /^Who built the old bridge\?\n +\d+ % {2}two brothers {2}\[\d+, \d+\)\n.*no answer \(\d+ %\)\n$/s,
   "11-disambiguate.mjs": /money \(100 %\), by "money"\n.*river \(\d+ %\).*( +\S+){3} +1\.00\n$/s,

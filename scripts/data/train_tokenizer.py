@@ -47,8 +47,8 @@ def train(path, vocabulary, alphabet):
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
         special_tokens=SPECIAL + BYTES,
-        limit_alphabet=alphabet,
         show_progress=False,
+        **({} if alphabet is None else {"limit_alphabet": alphabet}),
     )
     tokenizer.train_from_iterator(sentences(path), trainer)
     return tokenizer

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { loadTokenizer } from "../../src/io/tokenizer.js";
 import { SummarizationModel } from "../../src/models/summarization-model.js";
+import { init } from "../../src/node.js";
 import type { Runtime } from "../../src/runtime/runtime.js";
 import { type SummarizeOptions, Summarizer } from "../../src/tasks/summarize.js";
 import type { Summary } from "../../src/tasks/summary.js";
@@ -260,4 +261,19 @@ describe("Summarizer", () => {
       const summary = await babbler(runtime).summarize(DOCUMENT, { mode: "extractive" });
       expect(structuredClone(summary)).toEqual(summary);
     }));
+});
+
+describe("Summarizer, with the model that comes with heed", () => {
+  test("says what a paragraph is about", async () => {
+    const heed = await init({ threads: 1 });
+    const summarizer = await heed.load("models/summarize-en", "summarize");
+    const about = async (text: string): Promise<string> => (await summarizer.summarize(text)).text;
+    expect(await about("Ingrid Solberg (born 4 May 1971) is a Norwegian biathlete.")).toBe(
+      "Norwegian biathlete",
+    );
+    expect(
+      await about("Deh Now is a village in Hana Rural District, in Isfahan Province, Iran."),
+    ).toMatch(/^village in .*Iran/);
+    heed.dispose();
+  });
 });
