@@ -104,14 +104,14 @@ function connectionTable(reading: Reading, from: number, to: number): string {
   const best = found[0] as (typeof found)[0];
   const told =
     best.rank === 1
-      ? `Head ${best.head + 1} looks at ${name(to)} more than at anything else.`
-      : `No head looks at ${name(to)} most of all; head ${best.head + 1} comes nearest, in place ${best.rank}.`;
+      ? `Head ${best.head} looks at ${name(to)} more than at anything else.`
+      : `No head looks at ${name(to)} most of all; head ${best.head} comes nearest, in place ${best.rank}.`;
   return `${name(from)} looks at ${name(to)}, ${from - to} words back
 
 ${table(
   ["head", "weight", "mean of the others", "times", "place"],
   found.map(({ head, weight, others, rank }) => [
-    String(head + 1),
+    String(head),
     weight.toFixed(3),
     others.toFixed(3),
     others > 0 ? `${(weight / others).toFixed(1)} ×` : "",
@@ -126,7 +126,7 @@ function seenTable(reading: Reading, from: number): string {
   return table(
     ["head", `what ${wordOf(reading, from)} looks at most`],
     seenFrom(reading, from).map((seen, head) => [
-      String(head + 1),
+      String(head),
       seen
         .slice(0, MOST_SEEN)
         .map(({ word, weight }) => `${wordOf(reading, word)} ${weight.toFixed(2)}`)

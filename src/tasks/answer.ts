@@ -322,14 +322,14 @@ export class QuestionAnswerer {
     shown: Found | undefined,
   ): Pick<Answering, "attention" | "part"> {
     const { question, window, pieceOf } = shown?.work ?? {};
-    const tokenOf = (id: number): string => this.#reader.tokenOf(id);
+    const textOf = (id: number): string => this.#reader.textOf(id);
     const place = (at: number): Piece | undefined => context.pieces[pieceOf?.at(at) ?? -1];
     return {
       attention: {
         title,
         kind: "cross",
-        queries: window?.ids.map(tokenOf) ?? [],
-        keys: question?.map(tokenOf) ?? [],
+        queries: window?.ids.map(textOf) ?? [],
+        keys: question?.map(textOf) ?? [],
         weights: [shown?.weights ?? [[]]],
       },
       part: { start: place(1)?.start ?? 0, end: place(-2)?.end ?? 0 },

@@ -80,7 +80,7 @@ export class LongRange {
     const attention = model.runtime.scope(() =>
       noGrad(model.runtime, () => {
         const input = tensor(model.runtime, row, [1, row.length], "i32");
-        return attentionMap(model.withWeights(input).weights, { queries });
+        return attentionMap(model.withWeights(input).weights, { queries, title: text });
       }),
     );
     return {

@@ -97,9 +97,9 @@ export class QuestionReader {
     return [this.start, ...ids, this.end];
   }
 
-  /** A token as the vocabulary writes it. */
-  tokenOf(id: number): string {
-    return this.#tokenizer.tokenOf(id);
+  /** What a token looks like in a text; as the vocabulary writes it where that is blank. */
+  textOf(id: number): string {
+    return this.#tokenizer.surfaceOf(id).trim() || this.#tokenizer.tokenOf(id);
   }
 
   /**

@@ -126,11 +126,9 @@ describe("QuestionAnswerer, with the model that comes with heed", () => {
     const { attention, part } = alone[0] as Answering;
     expect(part).toEqual({ start: 0, end: BRIDGE.length });
     expect(attention.kind).toBe("cross");
-    expect(attention.keys).toEqual(
-      ["<s>", "▁when", "▁was", "▁the", "▁bridge", "▁opened", "▁?", "</s>"].flatMap((token) =>
-        attention.keys.includes(token) ? [token] : attention.keys.slice(5, -2),
-      ),
-    );
+    // as they look in a text
+    expect(attention.keys.join("|")).toMatch(/^<s>\|when\|was\|the\|bridge\|.*\?\|<\/s>$/);
+    expect(attention.queries.join("")).not.toContain("▁");
     const [heads] = attention.weights;
     expect(heads).toHaveLength(answerer.model.config.heads);
     for (const rows of heads ?? []) {
