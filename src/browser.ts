@@ -9,6 +9,7 @@ import { Host } from "./page/host.js";
 import type { PageOptions } from "./page/protocol.js";
 import { PAGE_TASKS, type PageTask, type PageTasks } from "./page/tasks.js";
 import type { RuntimeInfo } from "./runtime/runtime.js";
+import { expectOptions, shown } from "./tasks/arguments.js";
 import type {
   DisambiguateOptions,
   Disambiguation,
@@ -43,6 +44,7 @@ export type PageInit = PageOptions & {
 /**
  * Starts heed for a page.
  *
+ * @throws {TypeError} {RangeError} an option is of a wrong kind
  * @throws {StateError} a script or the kernels are not where they should be, or memory cannot be reserved
  * @example
  * const heed = await init();
@@ -63,6 +65,7 @@ export class PageHeed {
   #disposed = false;
 
   constructor(options: PageInit) {
+    expectOptions("init", options);
     this.#options = options;
   }
 
@@ -109,18 +112,21 @@ export class PageHeed {
   async host(): Promise<Host> {
     if (this.#disposed)
       throw new StateError("heed: the runtime must be alive, but it was disposed. Init again");
-    if (!this.#host || this.#current?.lost) this.#host = this.#start();
+    if (!this.#host || this.#current?.lost) {
+      const starting = this.#start();
+      this.#host = starting;
+      // After a failed start the next call tries again.
+      starting.catch(() => {
+        if (this.#host === starting) this.#host = null;
+      });
+    }
     return this.#host;
   }
 
   async #start(): Promise<Host> {
     const { hostUrl, createHost, ...options } = this.#options;
-    const url = new URL(
-      hostUrl ?? new URL("./host.browser.mjs", import.meta.url),
-      globalThis.location?.href,
-    );
-    const worker = createHost ? createHost() : new Worker(url, { type: "module", name: "heed" });
-    const host = new Host(worker, url.href);
+    const url = hostAddress(hostUrl ?? new URL("./host.browser.mjs", import.meta.url));
+    const host = new Host(createHost ? madeBy(createHost) : hostAt(url), url.href);
     this.#current = host;
     try {
       await host.call("init", options);
@@ -130,4 +136,38 @@ export class PageHeed {
       throw error;
     }
   }
+}
+
+function hostAddress(hostUrl: string | URL): URL {
+  try {
+    return new URL(hostUrl, globalThis.location?.href);
+  } catch {
+    throw new RangeError(
+      `init: hostUrl must be the address of host.browser.mjs, got ${shown(hostUrl)}`,
+    );
+  }
+}
+
+/** A browser refuses scripts of other origins, and what the page's policy leaves out. */
+function hostAt(url: URL): Worker {
+  try {
+    return new Worker(url, { type: "module", name: "heed" });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message.replace(/\.$/, "") : String(cause);
+    throw new StateError(
+      `init: the page must be allowed to run a worker from ${url.href}, got "${reason}". Serve it from the page's origin, or pass { createHost }`,
+      { cause },
+    );
+  }
+}
+
+function madeBy(createHost: () => unknown): Worker {
+  if (typeof createHost !== "function")
+    throw new TypeError(`init: createHost must be a function, got ${shown(createHost)}`);
+  const made = createHost();
+  // By what it does: it may come from another realm, such as that of a frame.
+  const { postMessage, addEventListener, terminate } = Object(made) as Partial<Worker>;
+  if (![postMessage, addEventListener, terminate].every((method) => typeof method === "function"))
+    throw new TypeError(`init: createHost must return a Worker, got ${shown(made)}`);
+  return made as Worker;
 }

@@ -98,9 +98,10 @@ async function answerSome(
   }
 }
 
-/** One answer alone, several with their probabilities; a blank line where there is none. */
+/** One answer alone, several with their probabilities; where there is none, a blank line for programs. */
 function toText({ answers, noAnswer }: Answering, top: number): string {
-  if (top === 1) return onOneLine(answers[0]?.text ?? "");
+  const none = process.stdout.isTTY ? "(no answer)" : "";
+  if (top === 1) return onOneLine(answers[0]?.text ?? none);
   const rated = answers.map(
     ({ text, probability }) => `${probability.toFixed(2)}  ${onOneLine(text)}`,
   );

@@ -32,7 +32,10 @@ export async function readTextFile(
       try {
         plain = gunzipSync(bytes, { maxOutputLength: LARGEST });
       } catch (error) {
-        fail(`gzip of at most ${LARGEST} bytes, got ${(error as Error).message}`, error);
+        fail(
+          `whole gzip of at most ${LARGEST} bytes of text, got ${(error as Error).message}. Fetch it again`,
+          error,
+        );
       }
     try {
       return { file, text: new TextDecoder("utf-8", { fatal: true }).decode(plain) };
@@ -41,6 +44,6 @@ export async function readTextFile(
     }
   }
   throw new HeedError(
-    `train: ${folder} must hold ${names.join(" or ")}, got neither. Give the folder with --data`,
+    `train: ${folder} must hold ${names.join(" or ")}, got ${names.length > 1 ? "neither" : "none"}. Give the folder with --data`,
   );
 }

@@ -1,13 +1,19 @@
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { FormatError, HeedError } from "../errors.js";
 import { parseCheckpoint, serializeCheckpoint } from "../io/checkpoint.js";
+import { MODEL_FILES } from "../io/model-folder.js";
 import { type ModelToSave, writeModelFolder } from "../io/save.js";
 import { loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
 import { packWeights, type Storage } from "../io/weights.js";
 import type { Module } from "../nn/module.js";
 import { init } from "../node.js";
-import { expectWritable, readFile, replaceFile } from "../platform/node-files.js";
+import {
+  expectWritable,
+  makeFolder,
+  readFile,
+  replaceFile,
+  replaceFiles,
+} from "../platform/node-files.js";
 import { type Lesson, trainLesson } from "../tasks/training.js";
 import type { TrainingState } from "../train/trainer.js";
 import { Progress } from "./progress.js";
@@ -44,6 +50,7 @@ export interface Prepared<M extends Module, Item> {
 /** What Ctrl-C says. */
 export const RESUMES = "stopping; once more to stop at once";
 
+const CHECKPOINT = "checkpoint.safetensors";
 const LARGEST = 2 ** 31;
 /** Steps over which the rate rises, at most; a tenth of a short run. */
 const WARMUP = 400;
@@ -72,21 +79,25 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
         : `train: there must be a tokenizer at ${tokenizerFile}, got no such file`,
     );
   const tokenizer = loadTokenizer(tokenizerBytes, tokenizerFile);
-  await mkdir(out, { recursive: true }).catch((error: Error) => {
-    throw new HeedError(
-      `train: ${out} must be a folder, got ${error.message}. Give another with --out`,
-    );
-  });
-  await expectWritable(join(out, "config.json"));
-  const checkpoint = join(out, "checkpoint.safetensors");
+  const checkpoint = join(out, CHECKPOINT);
   const resume = await readCheckpoint(checkpoint);
+  const before = await existing(out);
+  if (!resume && before)
+    throw new HeedError(
+      `train: ${out} must hold a checkpoint to go on from, or no model, got ${before} alone. It would be lost: give another folder with --out`,
+    );
+  await makeFolder(out);
+  for (const file of [...Object.keys(MODEL_FILES), CHECKPOINT])
+    await expectWritable(join(out, file));
   const { config, lesson, items } = await program.prepare(options, tokenizer, signal);
-  const save = (model: Module): Promise<void> =>
-    writeModelFolder((file, bytes) => replaceFile(join(out, file), bytes), {
-      config,
-      tensors: packWeights(weightsOf(model), storage),
-      tokenizer: tokenizerBytes,
-    });
+  let saved = false;
+  const save = async (model: Module): Promise<void> => {
+    const write = (files: ReadonlyMap<string, Uint8Array>): Promise<void> =>
+      replaceFiles(new Map([...files].map(([file, bytes]) => [join(out, file), bytes])));
+    const tensors = packWeights(weightsOf(model), storage);
+    await writeModelFolder(write, { config, tensors, tokenizer: tokenizerBytes });
+    saved = true;
+  };
 
   const heed = await init(options.threads ? { threads: options.threads } : {});
   try {
@@ -112,13 +123,24 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
       onEvent: (event) => progress.training(event),
       signal,
     });
-    progress.line(`the best model is in ${out}`);
+    if (!saved && !before)
+      throw new HeedError(
+        `train: ${out} must hold the best model of this run, got none, and no later one was better. Begin anew in an empty folder`,
+      );
+    progress.line(saved ? `the best model is in ${out}` : `the model in ${out} is still the best`);
   } catch (error) {
     if (error === signal.reason) progress.line("stopped; the same command goes on from here");
     throw error;
   } finally {
     heed.dispose();
   }
+}
+
+/** A file of a model that is there already; a tokenizer is none yet. */
+async function existing(folder: string): Promise<string | undefined> {
+  for (const file of ["config.json", "model.safetensors"])
+    if (await readFile(join(folder, file), LARGEST)) return file;
+  return undefined;
 }
 
 async function readCheckpoint(path: string): Promise<TrainingState | null> {

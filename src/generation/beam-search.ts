@@ -28,6 +28,7 @@ export interface StepDecoder<Source> {
  *
  * @param encode  run once inside the search's scope: the source and the state [B, H] to start from
  * @returns the hypotheses of each row, best first; at least one
+ * @throws {TypeError} lengthPenalty is no number
  * @throws {RangeError} beams or lengthPenalty is out of range
  * @throws {StateError} the logits leave nothing to choose from: they are NaN
  * @throws the signal's reason
@@ -102,6 +103,10 @@ function selectRows(state: LstmState, rows: readonly number[]): LstmState {
 function checkOptions({ beams, lengthPenalty }: BeamOptions): void {
   if (!(Number.isInteger(beams) && beams >= 1 && beams <= 64))
     throw new RangeError(`beamSearch: beams must be an integer from 1 to 64, got ${beams}`);
+  if (typeof lengthPenalty !== "number")
+    throw new TypeError(
+      `beamSearch: lengthPenalty must be a number, got ${JSON.stringify(lengthPenalty)}`,
+    );
   if (!(lengthPenalty >= 0 && lengthPenalty <= 10))
     throw new RangeError(`beamSearch: lengthPenalty must lie in 0 … 10, got ${lengthPenalty}`);
 }

@@ -156,7 +156,9 @@ export function legend(top: number): string {
   const marks = MARKS.map((part) => {
     const x = round(200 * Math.sqrt(part));
     const text = percent(part * top).replace(/\.0 %$/, " %");
-    return `${tick(x, 9, "v3")}<text x="${x}" y="23" text-anchor="middle">${escapeMarkup(text)}</text>`;
+    // The first begins where the scale does: in a page that is the margin.
+    const anchor = part === 0 ? "start" : "middle";
+    return `${tick(x, 9, "v3")}<text x="${x}" y="23" text-anchor="${anchor}">${escapeMarkup(text)}</text>`;
   });
   return `<g class="legend">${shades.join("")}${marks.join("")}</g>`;
 }

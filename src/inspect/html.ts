@@ -114,7 +114,7 @@ ${wordsOf(map)}
 </div>
 <aside class="readout" aria-live="polite"></aside>
 <div class="picture">
-<svg class="scale" width="230" height="27" viewBox="-10 -1 230 27" role="img" aria-label="Scale of weights">${legend(top)}</svg>
+<svg class="scale" width="221" height="27" viewBox="-1 -1 221 27" role="img" aria-label="Scale of weights">${legend(top)}</svg>
 <div class="scroll">${heatOf(map, top)}</div>
 </div>
 </section>`;

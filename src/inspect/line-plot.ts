@@ -131,9 +131,9 @@ function round(x: number): number {
 }
 
 // The first two are far apart for every kind of colour blindness.
-const STYLE = `.heed{font:12px system-ui,sans-serif}.heed text{fill:#3d4350}.heed .title{font-size:14px;font-weight:600;fill:#111317}
+const STYLE = `.heed{font:12px system-ui,sans-serif;color-scheme:light dark;background:#fff}.heed text{fill:#3d4350}.heed .title{font-size:14px;font-weight:600;fill:#111317}
 .heed .paper{fill:#fff}.heed .grid{stroke:#e3e6eb;fill:none}.heed .right{text-anchor:end}.heed .middle{text-anchor:middle}
 .heed .line{fill:none;stroke-width:2}.heed .ring{fill:none;stroke-width:2}
 .heed .line0{stroke:#2b4f9e;fill:#2b4f9e}.heed .line1{stroke:#c2541b;fill:#c2541b}.heed .line2{stroke:#2f7d4f;fill:#2f7d4f}.heed .line3{stroke:#7a4fa3;fill:#7a4fa3}
-@media(prefers-color-scheme:dark){.heed text{fill:#b9c0cc}.heed .title{fill:#f4f6f9}.heed .paper{fill:#16181d}.heed .grid{stroke:#2c313a}
+@media(prefers-color-scheme:dark){.heed{background:#16181d}.heed text{fill:#b9c0cc}.heed .title{fill:#f4f6f9}.heed .paper{fill:#16181d}.heed .grid{stroke:#2c313a}
 .heed .line0{stroke:#8fb6f5;fill:#8fb6f5}.heed .line1{stroke:#f0a070;fill:#f0a070}.heed .line2{stroke:#86cfa3;fill:#86cfa3}.heed .line3{stroke:#c3a3e6;fill:#c3a3e6}}`;

@@ -2,7 +2,7 @@ import { shadeRules } from "./heatmap.js";
 import { DARK, INKS, LEVELS, LIGHT } from "./scale.js";
 
 /** What the policy of a report lets through: the SHA-256 of STYLE, which test/inspect/html.test.ts holds. */
-export const STYLE_HASH = "sha256-QnAjqUpfXsNd5YFO7GCwoDxqZp/W06vKMWEtqfHi7EU=";
+export const STYLE_HASH = "sha256-SixDK7mbCaH2FVLBcQ5JVzH14lSeJlZYCRNDLsFiT0A=";
 
 /** Texts on shades, readable on each. */
 function inkRules({ below, above, from }: (typeof INKS)["light" | "dark"]): string {
@@ -41,7 +41,7 @@ h3 small{display:none;margin-left:.5em;font-size:1em;font-weight:400;color:var(-
 .t{display:inline-block;max-width:100%;margin:0;padding:.05em .25em;border:0;border-radius:.25em;background:none;color:inherit;font:inherit;line-height:1.45;text-align:inherit;white-space:pre-wrap;overflow-wrap:anywhere;overflow:hidden;vertical-align:top;unicode-bidi:plaintext}
 button.t{cursor:pointer}
 button.t:hover,button.t.on,button.t:focus-visible{outline:2px solid var(--mark);outline-offset:-1px}
-.scale{display:block;margin:1.5rem 0 0 -10px;max-width:100%}
+.scale{display:block;margin:1.5rem 0 0 -1px;max-width:100%}
 .text,.picture{grid-column:1;min-width:0}
 .scroll{margin-top:.5rem;overflow-x:auto}
 .heat{display:block;max-width:100%;height:auto}
@@ -80,9 +80,12 @@ ${shades(LIGHT, INKS.light)}
 ${shades(DARK, INKS.dark)}
 }
 @media(max-width:60rem){
-section{display:block}
-.readout{position:static;max-width:28rem;min-height:12rem;margin-top:1.25rem}
+section{grid-template:none/minmax(0,1fr)}
+.readout{grid-area:auto;order:1;position:static;min-height:8.5rem;margin-top:1.25rem}
+.readout ol{columns:13rem;column-gap:2rem}
+.readout li{break-inside:avoid}
 .heat{max-width:none}
 }
+@media(max-width:30rem){.readout{min-height:15rem}}
 @media print{.choices,.live h3 small,.hint{display:none}section{break-inside:avoid}}
 `;

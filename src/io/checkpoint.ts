@@ -45,8 +45,14 @@ export function parseCheckpoint(bytes: Uint8Array, name: string): TrainingState 
     `${name}: training`,
     "CHECKPOINT",
   );
-  return {
-    ...place,
-    tensors: new Map([...tensors].map(([key, entry]) => [key, toFloat32(entry)])),
-  };
+  const values = new Map([...tensors].map(([key, entry]) => [key, toFloat32(entry)]));
+  for (const [key, numbers] of values) {
+    const at = numbers.findIndex((x) => !Number.isFinite(x));
+    if (at >= 0)
+      throw new FormatError(
+        "CHECKPOINT",
+        `${name}: "${key}" must hold finite numbers, got ${numbers[at]} at ${at}`,
+      );
+  }
+  return { ...place, tensors: values };
 }

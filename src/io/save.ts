@@ -22,28 +22,25 @@ export interface ModelToSave {
 /**
  * Writes a model folder; equal models give equal bytes.
  *
- * Everything is made before the first file is written. Each file is whole or as it was; config.json
- * comes last.
- *
- * @param writeFile  replaces one file of the folder, wholly or not at all
- * @throws {FormatError} a value cannot be written; whatever writeFile throws
+ * @param writeFiles  replaces files of the folder by name, all of them or none
+ * @throws {FormatError} a value cannot be written; whatever writeFiles throws
  */
 export async function writeModelFolder(
-  writeFile: (name: string, bytes: Uint8Array) => Promise<void>,
+  writeFiles: (files: ReadonlyMap<string, Uint8Array>) => Promise<void>,
   model: ModelToSave,
 ): Promise<void> {
-  const files: [keyof typeof MODEL_FILES, Uint8Array][] = [
+  const files = new Map<keyof typeof MODEL_FILES, Uint8Array>([
     ["tokenizer.json", model.tokenizer],
     ["model.safetensors", serializeSafetensors(model.tensors, model.metadata)],
     ["config.json", new TextEncoder().encode(formatConfig(model.config))],
-  ];
+  ]);
   for (const [name, bytes] of files)
     if (bytes.length > MODEL_FILES[name])
       throw new FormatError(
         "MODEL_FILE_SIZE",
         `save: ${name} must have at most ${MODEL_FILES[name]} bytes, got ${bytes.length}`,
       );
-  for (const [name, bytes] of files) await writeFile(name, bytes);
+  await writeFiles(files);
 }
 
 /** JSON on several lines, for people and version control. */

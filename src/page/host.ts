@@ -10,6 +10,8 @@ import {
 interface Pending {
   resolve(answer: unknown): void;
   reject(error: unknown): void;
+  /** Rejects, and tells the worker to stop. */
+  abandon(error: unknown): void;
   readonly onPartial: ((text: string) => void) | undefined;
 }
 
@@ -42,34 +44,45 @@ export class Host {
     call: K,
     ask: Calls[K]["ask"],
     options: {
+      /** What errors about the call begin with; default its name. */
+      who?: string;
       onPartial?: ((text: string) => void) | undefined;
       signal?: AbortSignal | undefined;
     } = {},
   ): Promise<Calls[K]["answer"]> {
-    const { signal, onPartial } = options;
+    const { who = call, signal, onPartial } = options;
     if (this.#lost) return Promise.reject(this.#lost);
     if (signal?.aborted) return Promise.reject(signal.reason);
     const id = ++this.#calls;
     return new Promise((resolve, reject) => {
-      const abort = (): void => {
+      const abort = (): void => abandon(signal?.reason);
+      const settle = (): void => {
         this.#pending.delete(id);
-        this.#post({ call: "abort", id });
-        reject(signal?.reason);
+        signal?.removeEventListener("abort", abort);
       };
-      const settled = (): void => signal?.removeEventListener("abort", abort);
+      const fail = (error: unknown): void => {
+        settle();
+        reject(error);
+      };
+      const abandon = (error: unknown): void => {
+        this.#post({ call: "abort", id });
+        fail(error);
+      };
       signal?.addEventListener("abort", abort, { once: true });
       this.#pending.set(id, {
         resolve: (answer) => {
-          settled();
+          settle();
           resolve(answer as Calls[K]["answer"]);
         },
-        reject: (error) => {
-          settled();
-          reject(error);
-        },
+        reject: fail,
+        abandon,
         onPartial,
       });
-      this.#post({ call, id, ask } as ToWorker);
+      try {
+        this.#post({ call, id, ask } as ToWorker);
+      } catch (error) {
+        fail(unpostable(who, error));
+      }
     });
   }
 
@@ -84,10 +97,13 @@ export class Host {
   #hear(message: FromWorker): void {
     const pending = this.#pending.get(message.id);
     if (message.kind === "partial") {
-      pending?.onPartial?.(message.text);
+      try {
+        pending?.onPartial?.(message.text);
+      } catch (error) {
+        pending?.abandon(error);
+      }
       return;
     }
-    this.#pending.delete(message.id);
     if (message.kind === "answer") pending?.resolve(message.answer);
     else {
       const error = unpackError(message.error);
@@ -101,6 +117,15 @@ export class Host {
     this.#lost = error;
     this.#worker.terminate();
     for (const pending of this.#pending.values()) pending.reject(error);
-    this.#pending.clear();
   }
+}
+
+/** postMessage() says what it cannot copy, not whose it is. What a getter threw comes as it is. */
+function unpostable(who: string, error: unknown): unknown {
+  if (!(error instanceof DOMException && error.name === "DataCloneError")) return error;
+  const reason = error.message.replace(/^Failed to execute .*?: /, "").replace(/\.$/, "");
+  return new TypeError(
+    `${who}: what is given must be plain data that a worker can get, got "${reason}"`,
+    { cause: error },
+  );
 }

@@ -1,6 +1,7 @@
 /** The tasks of a page: each calls its namesake in the runtime's worker, with the same results to the bit. */
 import { StateError } from "../errors.js";
 import type { Answering, AnswerOptions, QuestionAndContext } from "../tasks/answer.js";
+import { expectOptions } from "../tasks/arguments.js";
 import type { DisambiguateOptions, Disambiguation } from "../tasks/disambiguate.js";
 import type { TaskName } from "../tasks/load.js";
 import type { Perplexity } from "../tasks/long-range.js";
@@ -62,11 +63,14 @@ export abstract class PageTask {
   protected async use(
     method: string,
     args: readonly unknown[],
-    { onPartial, signal, ...options }: CallOptions,
+    given: CallOptions,
   ): Promise<unknown> {
+    const who = this.#source.task;
+    expectOptions(who, given);
+    const { onPartial, signal, ...options } = given;
     signal?.throwIfAborted();
     const { host, model } = await this.ready();
-    return host.call("use", { model, method, args, options }, { onPartial, signal });
+    return host.call("use", { model, method, args, options }, { who, onPartial, signal });
   }
 }
 

@@ -1,5 +1,13 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile as readWhole, realpath, rename, stat, unlink } from "node:fs/promises";
+import {
+  mkdir,
+  open,
+  readFile as readWhole,
+  realpath,
+  rename,
+  stat,
+  unlink,
+} from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { FormatError } from "../errors.js";
 
@@ -11,30 +19,88 @@ export interface FileCalls {
 }
 
 /**
- * Replaces a file wholly or not at all.
- *
- * The bytes go to a temporary file in the same folder, down to the disk, and then take the name.
- * When the disk is full, read-only or gone, the old file is as it was and nothing is left beside it.
- * A new file has the permissions of the old one; of a link, the file it leads to is replaced.
+ * Replaces a file wholly or not at all: see replaceFiles().
  *
  * @throws {FormatError} FILE_WRITE, naming the file and the system's reason
  */
 export async function replaceFile(
   path: string,
   bytes: Uint8Array,
+  calls?: FileCalls,
+): Promise<void> {
+  await replaceFiles(new Map([[path, bytes]]), calls);
+}
+
+/**
+ * Replaces files that belong together, each wholly or not at all.
+ *
+ * The bytes go to temporary files in the same folders, down to the disk; only when all of them are
+ * there do they take their names. When the disk is full, read-only or gone, the old files are as they
+ * were and nothing is left beside them. A new file has the permissions of the old one; of a link, the
+ * file it leads to is replaced.
+ *
+ * @throws {FormatError} FILE_WRITE, naming the file and the system's reason
+ */
+export async function replaceFiles(
+  files: ReadonlyMap<string, Uint8Array>,
   calls: FileCalls = { open, rename, unlink },
 ): Promise<void> {
-  const { target, mode } = await findTarget(path);
-  const temporary = beside(target);
+  const made: { path: string; temporary: string; target: string }[] = [];
+  let [at, old, named] = ["", false, 0];
   try {
-    await writeWhole(temporary, bytes, mode, calls);
-    await calls.rename(temporary, target);
+    for (const [path, bytes] of files) {
+      const { target, mode } = await findTarget(path);
+      const temporary = beside(target);
+      [at, old] = [path, mode !== undefined];
+      made.push({ path, temporary, target });
+      await writeWhole(temporary, bytes, mode, calls);
+    }
+    for (const { path, temporary, target } of made) {
+      at = path;
+      await calls.rename(temporary, target);
+      named++;
+    }
   } catch (error) {
-    await calls.unlink(temporary).catch(() => {});
-    const hint = mode === undefined ? "" : "The old file is unchanged";
-    throw fault("FILE_WRITE", path, "must be writable", error, hint);
+    for (const { temporary } of made.slice(named)) await calls.unlink(temporary).catch(() => {});
+    if (error instanceof FormatError) throw error;
+    const hint = old && named === 0 ? "The old file is unchanged" : "";
+    throw fault("FILE_WRITE", at, "must be writable", error, hint);
   }
-  await syncFolder(dirname(target), calls);
+  for (const folder of new Set(made.map(({ target }) => dirname(target))))
+    await syncFolder(folder, calls);
+}
+
+/**
+ * Makes a folder and those it lies in, as far as they are not there.
+ *
+ * @throws {FormatError} FILE_WRITE, naming the folder and the system's reason
+ */
+export async function makeFolder(path: string): Promise<void> {
+  const parts = [resolve(path)];
+  try {
+    // Not by mkdir's own recursion, which goes round for ever where nothing can be made.
+    while (!(await isFolder(parts[0] as string))) parts.unshift(dirname(parts[0] as string));
+    for (const part of parts.slice(1))
+      await mkdir(part).catch(async (error) => {
+        if (!(await isFolder(part))) throw error;
+      });
+  } catch (error) {
+    throw new FormatError(
+      "FILE_WRITE",
+      `${path}: the folder must be there or be made, got ${(error as Error).message}`,
+    );
+  }
+}
+
+/** @throws it is something else */
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    if ((await stat(path)).isDirectory()) return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+  throw new Error(`${path}, which is no folder`);
 }
 
 /**

@@ -11,10 +11,12 @@ import { logSoftmax } from "../ops/softmax.js";
 import { noGrad } from "../ops/tape.js";
 import { turn } from "../runtime/event-loop.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { expectList, expectNumber, shown } from "./arguments.js";
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import { type QuestionRow, questionBatch } from "./question-batch.js";
 import { MARK_ROWS, type Piece, QuestionReader, type ReadText } from "./question-reader.js";
 import { logSum, type Span, searchSpans } from "./spans.js";
+import { Task } from "./task.js";
 
 export interface AnswerOptions {
   /** Answers wanted at most, 1 … 100; default 1. */
@@ -127,13 +129,12 @@ export interface AnswererSettings {
 }
 
 /** Answers questions with parts of a context. */
-export class QuestionAnswerer {
-  readonly model: QuestionAnsweringModel;
+export class QuestionAnswerer extends Task<QuestionAnsweringModel> {
   readonly settings: AnswererSettings;
   readonly #reader: QuestionReader;
 
   constructor(model: QuestionAnsweringModel, tokenizer: Tokenizer, settings: AnswererSettings) {
-    this.model = model;
+    super("answer", model);
     this.settings = settings;
     this.#reader = new QuestionReader(tokenizer);
   }
@@ -157,6 +158,14 @@ export class QuestionAnswerer {
     items: readonly QuestionAndContext[],
     options: AnswerOptions = {},
   ): Promise<Answering[]> {
+    return this.use(options, () => this.#answerAll(items, options));
+  }
+
+  async #answerAll(
+    items: readonly QuestionAndContext[],
+    options: AnswerOptions,
+  ): Promise<Answering[]> {
+    expectItems(items);
     const { signal } = options;
     const settled = this.#settle(options);
     signal?.throwIfAborted();
@@ -186,19 +195,12 @@ export class QuestionAnswerer {
     );
   }
 
-  dispose(): void {
-    this.model.dispose();
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
-  }
-
   #settle(options: AnswerOptions): Settled {
     const { top = 1, longest = LONGEST.standard, noAnswer = this.settings.noAnswer } = options;
     const { decoding = "best" } = options;
     expectCount("top", top, MOST_ANSWERS);
     expectCount("longest", longest, LONGEST.most);
+    expectNumber("answer", "noAnswer", noAnswer);
     if (!(noAnswer >= 0))
       throw new RangeError(`answer: noAnswer must be a number from 0 up, got ${noAnswer}`);
     if (decoding !== "best" && decoding !== "greedy")
@@ -412,6 +414,15 @@ function headsOf(
       return values.slice(from, from + keys);
     }),
   );
+}
+
+function expectItems(items: readonly unknown[]): void {
+  expectList("answer", "items", items);
+  for (const [index, item] of items.entries())
+    if (typeof item !== "object" || item === null)
+      throw new TypeError(
+        `answer: item ${index} must be an object with a question and a context, got ${shown(item)}`,
+      );
 }
 
 function expectText(who: string, name: string, text: unknown): void {

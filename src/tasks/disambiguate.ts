@@ -14,8 +14,10 @@ import { turn } from "../runtime/event-loop.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import { padRows } from "../train/batches.js";
+import { expectList } from "./arguments.js";
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import { type KnownWord, placesOf, readWords, WORDS } from "./senses.js";
+import { Task } from "./task.js";
 import { ContextReader, type PlacedWord, type WordContext, wordsIn } from "./word-contexts.js";
 
 export interface DisambiguateOptions {
@@ -111,8 +113,7 @@ interface Example extends Omit<LikeSentence, "similarity"> {
 }
 
 /** Tells in which of its senses a word is used. */
-export class Disambiguator {
-  readonly model: ContextAwareEmbedding;
+export class Disambiguator extends Task<ContextAwareEmbedding> {
   readonly #reader: ContextReader;
   readonly #entries: readonly Entry[];
   readonly #familiarity: number;
@@ -131,7 +132,7 @@ export class Disambiguator {
     words: readonly KnownWord[],
     familiarity = -1,
   ) {
-    this.model = model;
+    super("disambiguate", model);
     this.#familiarity = familiarity;
     this.#reader = new ContextReader(tokenizer, window);
     let firstSense = 0;
@@ -180,6 +181,15 @@ export class Disambiguator {
     sentences: readonly string[],
     options: DisambiguateOptions = {},
   ): Promise<Disambiguation[][]> {
+    return this.use(options, () => this.#disambiguateAll(word, sentences, options));
+  }
+
+  async #disambiguateAll(
+    word: string,
+    sentences: readonly string[],
+    options: DisambiguateOptions,
+  ): Promise<Disambiguation[][]> {
+    expectList("disambiguate", "sentences", sentences);
     const { nearest = 3, signal } = options;
     if (!(Number.isInteger(nearest) && nearest >= 0 && nearest <= MOST_NEAREST))
       throw new RangeError(
@@ -204,14 +214,6 @@ export class Disambiguator {
         };
       }),
     );
-  }
-
-  dispose(): void {
-    this.model.dispose();
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
   }
 
   #entry(word: string): Entry {

@@ -13,10 +13,12 @@ import type { Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { padRows } from "../train/batches.js";
+import { shown } from "./arguments.js";
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import { groupPassages, passagesOf } from "./passages.js";
 import type { Reading } from "./reading.js";
 import { splitPunctuation } from "./sentences.js";
+import { Task } from "./task.js";
 
 /** What config.json of a causal language model holds. */
 const FIELDS = {
@@ -38,17 +40,21 @@ export interface Perplexity {
   readonly tokens: number;
 }
 
+export interface PerplexityOptions {
+  readonly onProgress?: (done: number, total: number) => void;
+  readonly signal?: AbortSignal;
+}
+
 /** Groups of passages that are read in one go. */
 const GROUPS_AT_ONCE = 4;
 
 /** A causal language model of one attention block, and what it looks at as it reads. */
-export class LongRange {
-  readonly model: LongRangeDependencyModel;
+export class LongRange extends Task<LongRangeDependencyModel> {
   readonly #tokenizer: Tokenizer;
   readonly #padding: number;
 
   constructor(model: LongRangeDependencyModel, tokenizer: Tokenizer) {
-    this.model = model;
+    super("long-range", model);
     this.#tokenizer = tokenizer;
     this.#padding = idOf(tokenizer, "<pad>");
   }
@@ -60,9 +66,14 @@ export class LongRange {
    * @throws the signal's reason
    */
   async read(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<Reading> {
-    options.signal?.throwIfAborted();
-    if (typeof text !== "string")
-      throw new TypeError(`long-range: the text must be a string, got ${typeof text}`);
+    return this.use(options, async () => {
+      options.signal?.throwIfAborted();
+      return this.#read(text);
+    });
+  }
+
+  #read(text: string): Reading {
+    expectText(text);
     const { model } = this;
     const { ids, tokens, ...found } = this.#tokenizer.encode(text);
     const most = model.config.positions as number;
@@ -95,17 +106,17 @@ export class LongRange {
    * @throws {RangeError} there is no text
    * @throws the signal's reason
    */
-  async perplexity(
-    texts: Iterable<string>,
-    options: {
-      readonly onProgress?: (done: number, total: number) => void;
-      readonly signal?: AbortSignal;
-    } = {},
-  ): Promise<Perplexity> {
+  async perplexity(texts: Iterable<string>, options: PerplexityOptions = {}): Promise<Perplexity> {
+    return this.use(options, () => this.#perplexity(texts, options));
+  }
+
+  async #perplexity(texts: Iterable<string>, options: PerplexityOptions): Promise<Perplexity> {
+    expectTexts(texts);
     const { model } = this;
     const { onProgress, signal } = options;
     const rows: number[][] = [];
     for (const text of texts) {
+      expectText(text);
       for (const row of passagesOf(text, this.#tokenizer, model.config.positions as number))
         rows.push(row);
       await turn(signal);
@@ -126,20 +137,23 @@ export class LongRange {
     return { perplexity: exactExp(nats), nats, tokens };
   }
 
-  dispose(): void {
-    this.model.dispose();
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
-  }
-
   #loss(rows: readonly (readonly number[])[]): number {
     const { runtime } = this.model;
     return runtime.scope(() =>
       noGrad(runtime, () => passageLoss(this.model, rows, this.#padding).item()),
     );
   }
+}
+
+function expectText(text: unknown): void {
+  if (typeof text !== "string")
+    throw new TypeError(`long-range: the text must be a string, got ${typeof text}`);
+}
+
+/** A string has characters, not texts. */
+function expectTexts(texts: unknown): void {
+  if (typeof texts === "string" || !(Symbol.iterator in Object(texts)))
+    throw new TypeError(`long-range: texts must be a list of strings, got ${shown(texts)}`);
 }
 
 /** The mean loss of every token but the first of each row, from those before it. */

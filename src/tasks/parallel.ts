@@ -7,6 +7,7 @@ import { turn } from "../runtime/event-loop.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { empty } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
+import { expectOptions } from "./arguments.js";
 
 export interface ParallelSizes {
   /** Sequences side by side. */
@@ -66,6 +67,7 @@ export async function compareParallel(
   runtime: Runtime,
   options: CompareParallelOptions = {},
 ): Promise<ParallelComparison> {
+  expectOptions("parallel", options);
   const { batch, length, width, heads } = { ...SIZES, ...options };
   const { runs = 5, onProgress, signal } = options;
   for (const [name, value] of Object.entries({ batch, length, width, heads, runs }))

@@ -15,6 +15,7 @@ import { mix32, type Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { padRows } from "../train/batches.js";
+import { expectList } from "./arguments.js";
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import {
   RECALL_LONGEST,
@@ -24,6 +25,7 @@ import {
   recallSequence,
   recallWords,
 } from "./recall-sequences.js";
+import { Task } from "./task.js";
 
 /** What config.json of a model of the recall task holds. */
 const FIELDS = {
@@ -81,13 +83,12 @@ const BATCH = 16;
 const TEST_SEEDS = 0x7e57_0000;
 
 /** Finds a marked word among others and copies it, over a distance that is asked for. */
-export class Recall {
-  readonly model: RecallModel;
+export class Recall extends Task<RecallModel> {
   readonly #words: RecallWords;
   readonly #tokenizer: Tokenizer;
 
   constructor(model: RecallModel, tokenizer: Tokenizer) {
-    this.model = model;
+    super("recall", model);
     this.#tokenizer = tokenizer;
     this.#words = recallWords(tokenizer);
   }
@@ -104,7 +105,12 @@ export class Recall {
    * @throws the signal's reason
    */
   async scores(options: RecallOptions = {}): Promise<RecallScore[]> {
+    return this.use(options, () => this.#scores(options));
+  }
+
+  async #scores(options: RecallOptions): Promise<RecallScore[]> {
     const { distances = RECALL_DISTANCES, count = 200, seed = 1, onScore, signal } = options;
+    expectList("recall", "distances", distances);
     for (const distance of distances) expectWhole("a distance", distance, RECALL_LONGEST);
     expectWhole("count", count, 1_000_000);
     const scores: RecallScore[] = [];
@@ -122,6 +128,7 @@ export class Recall {
    * @throws {RangeError} the distance is out of range
    */
   example(distance: number, seed = 1): RecallExample {
+    this.expectLoaded();
     expectWhole("a distance", distance, RECALL_LONGEST);
     const sequence = this.#sequence(distance, seed, 0);
     const wordOf = (id: number): string => this.#tokenizer.tokenOf(id);
@@ -130,14 +137,6 @@ export class Recall {
       wanted: wordOf(sequence.answer),
       answer: wordOf(this.#answer([sequence]).answers[0] as number),
     };
-  }
-
-  dispose(): void {
-    this.model.dispose();
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
   }
 
   async #score(

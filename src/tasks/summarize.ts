@@ -24,6 +24,7 @@ import {
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import { textOf } from "./sentences.js";
 import { type Candidate, chooseSentences, type Summary, type SummaryMode } from "./summary.js";
+import { Task } from "./task.js";
 import { alignWords, joinTokens, type TokenizedText } from "./translation.js";
 
 /** Tokens of a document that is read as a whole: about twenty thousand words. */
@@ -62,8 +63,7 @@ export interface SummarizeOptions {
 }
 
 /** English paragraphs to short descriptions, or whatever the model folder was trained on. */
-export class Summarizer {
-  readonly model: SummarizationModel;
+export class Summarizer extends Task<SummarizationModel> {
   readonly #tokenizer: Tokenizer;
   readonly #sourceTokens: number;
   readonly #start: number;
@@ -72,7 +72,7 @@ export class Summarizer {
 
   /** @param sourceTokens  what the model was trained to read at once: a longer document is windowed */
   constructor(model: SummarizationModel, tokenizer: Tokenizer, sourceTokens: number) {
-    this.model = model;
+    super("summarize", model);
     this.#tokenizer = tokenizer;
     this.#sourceTokens = sourceTokens;
     this.#start = idOf(tokenizer, "<s>");
@@ -93,6 +93,10 @@ export class Summarizer {
    * @throws the signal's reason
    */
   async summarize(text: string, options: SummarizeOptions = {}): Promise<Summary> {
+    return this.use(options, () => this.#summarize(text, options));
+  }
+
+  async #summarize(text: string, options: SummarizeOptions): Promise<Summary> {
     const { mode = "abstractive", sentences: most = 3, signal } = options;
     signal?.throwIfAborted();
     checkOptions(text, mode, most);
@@ -131,17 +135,9 @@ export class Summarizer {
     };
   }
 
-  dispose(): void {
-    this.model.dispose();
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
-  }
-
   /** The best description. */
   async #decode(windows: readonly ReadingWindow[], options: SummarizeOptions): Promise<Hypothesis> {
-    const { onPartial, signal } = options;
+    const { beam = 1, lengthPenalty = 1, onPartial, signal } = options;
     const { model } = this;
     const { runtime } = model;
     let told = "";
@@ -161,8 +157,8 @@ export class Summarizer {
       }
       const whole = scope.run(() => noGrad(runtime, () => join(read)));
       const [[best] = []] = await beamSearch(model, 1, () => whole, {
-        beams: options.beam ?? 1,
-        lengthPenalty: options.lengthPenalty ?? 1,
+        beams: beam,
+        lengthPenalty,
         start: this.#start,
         end: this.#end,
         banned: this.#banned,

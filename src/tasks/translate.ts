@@ -9,8 +9,10 @@ import { withoutInit } from "../nn/init.js";
 import type { Runtime } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import { padRows } from "../train/batches.js";
+import { expectList } from "./arguments.js";
 import { expectShapes, expectVocabulary, withWeights } from "./model-file.js";
 import { type Segment, segmentsOf, textOf } from "./sentences.js";
+import { Task } from "./task.js";
 import { alignWords, joinSentences, type TranslatedSentence, Translation } from "./translation.js";
 
 /** Tokens a piece of text may have; longer sentences are cut between words. */
@@ -43,15 +45,14 @@ export interface TranslateOptions {
 }
 
 /** English to Spanish, or whatever the model folder was trained on. */
-export class Translator {
-  readonly model: Seq2Seq;
+export class Translator extends Task<Seq2Seq> {
   readonly #tokenizer: Tokenizer;
   readonly #start: number;
   readonly #end: number;
   readonly #banned: readonly number[];
 
   constructor(model: Seq2Seq, tokenizer: Tokenizer) {
-    this.model = model;
+    super("translate", model);
     this.#tokenizer = tokenizer;
     this.#start = idOf(tokenizer, "<s>");
     this.#end = idOf(tokenizer, "</s>");
@@ -75,6 +76,11 @@ export class Translator {
     texts: readonly string[],
     options: TranslateOptions = {},
   ): Promise<Translation[]> {
+    return this.use(options, () => this.#translateAll(texts, options));
+  }
+
+  async #translateAll(texts: readonly string[], options: TranslateOptions): Promise<Translation[]> {
+    expectList("translate", "texts", texts);
     const segments = texts.map((text) => this.#segments(text));
     const all = segments.flat();
     const found = all.map((): TranslatedSentence | null => null);
@@ -106,14 +112,6 @@ export class Translator {
     });
   }
 
-  dispose(): void {
-    this.model.dispose();
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose();
-  }
-
   #segments(text: string): Segment[] {
     if (typeof text !== "string")
       throw new TypeError(`translate: the text must be a string, got ${typeof text}`);
@@ -128,6 +126,7 @@ export class Translator {
   ): Promise<Hypothesis[]> {
     const { model } = this;
     const { runtime, config } = model;
+    const { beam = 5, lengthPenalty = 1, signal } = options;
     const rows = segments.map(({ ids }) => [this.#start, ...ids, this.#end]);
     const { values, lengths, longest } = padRows(rows, config.padding);
     const found = await beamSearch(
@@ -135,14 +134,14 @@ export class Translator {
       rows.length,
       () => model.encode(tensor(runtime, values, [rows.length, longest]), tensor(runtime, lengths)),
       {
-        beams: options.beam ?? 5,
-        lengthPenalty: options.lengthPenalty ?? 1,
+        beams: beam,
+        lengthPenalty,
         start: this.#start,
         end: this.#end,
         banned: this.#banned,
         maxTokens: (row) => 2 * (lengths[row] as number) + 10,
         onStep,
-        signal: options.signal,
+        signal,
       },
     );
     return found.map(([best]) => best as Hypothesis);

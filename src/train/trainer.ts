@@ -216,10 +216,15 @@ class Run<Batch> {
 
   /** Takes over another run's state; nothing is changed when it does not fit. */
   #restore(state: TrainingState): void {
-    const { model, optimizer, about = "" } = this.#options;
+    const { model, optimizer, about = "", epochs, batches } = this.#options;
     if (state.about !== "" && about !== "" && state.about !== about)
       throw new StateError(
         `train: a checkpoint must be of the same run, got one of ${state.about} for ${about}. ${ADVICE}`,
+      );
+    const most = state.epoch < epochs ? batches(state.epoch).length : 0;
+    if (state.batch > most)
+      throw new StateError(
+        `train: a checkpoint must be of an epoch of ${most} batches, got ${state.batch} of them done. ${ADVICE}`,
       );
     const weights = [...model.stateDict()];
     const faults = weights.filter(

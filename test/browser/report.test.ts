@@ -222,6 +222,44 @@ describe("a report", () => {
     await page.context().close();
   });
 
+  it.each([360, 500, 900, 1200])(
+    "%i pixels wide has its text and picture together, and nothing moves as a token is chosen",
+    async (width) => {
+      const map = drawnMap({ queries: numbered(12) });
+      const { page } = await open(attentionHtml([map, map]), { viewport: { width, height: 700 } });
+      const places = (): Promise<{ text: number; picture: number; next: number; all: number }> =>
+        page.evaluate(() => {
+          const box = (name: string): DOMRect =>
+            (document.querySelector(name) as Element).getBoundingClientRect();
+          return {
+            text: box(".text").bottom + scrollY,
+            picture: box(".picture").top + scrollY,
+            next: box("#map-1").top + scrollY,
+            all: document.documentElement.scrollHeight,
+          };
+        });
+      const before = await places();
+      expect(before.picture - before.text).toBeLessThan(2);
+      for (const name of ["token3", "token11"]) {
+        await page.locator("#map-0").getByRole("button", { name, exact: true }).focus();
+        expect(await page.locator(".readout li").count()).toBe(7);
+        expect(await places()).toEqual(before);
+      }
+      await page.context().close();
+    },
+  );
+
+  it.each([500, 1200])("%i pixels wide begins its scale at the margin", async (width) => {
+    const { page } = await open(attentionHtml(alignment), { viewport: { width, height: 700 } });
+    const lefts = await page.evaluate(() =>
+      ["h1", ".legend path", ".legend text"].map(
+        (name) => (document.querySelector(name) as Element).getBoundingClientRect().left,
+      ),
+    );
+    for (const left of lefts) expect(Math.abs(left - (lefts[0] as number))).toBeLessThan(1);
+    await page.context().close();
+  });
+
   it("is read without scripts", async () => {
     const { page } = await open(attentionHtml(block), { javaScriptEnabled: false });
     expect(await page.locator("noscript").textContent()).toMatch(/layer 1, the mean of its heads/);

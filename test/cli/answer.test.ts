@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
+import { answerCommand } from "../../src/cli/answer.js";
 import type { Answering } from "../../src/tasks/answer.js";
 import { heed, start, temporaryFolder } from "./run.js";
 import { writeSmallAnswerer } from "./small-model.js";
@@ -56,6 +57,22 @@ describe("heed answer", () => {
     expect(none).toMatchObject({ code: 0, stdout: "\n", stderr: "" });
     const some = await heed(ask("--threshold", "0", "--top", "2", "--context", CONTEXT));
     expect(some.stdout).toMatch(/^[01]\.\d\d {2}\(no answer\)\n$/);
+  });
+
+  test("says on a terminal that there is no answer", async () => {
+    const terminal = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+    const { isTTY } = process.stdout;
+    process.stdout.isTTY = true;
+    const { signal } = new AbortController();
+    const asked = { question: QUESTION, context: CONTEXT, model: small };
+    const how = { top: 1, longest: 20, decoding: "best", threads: 1, threshold: 0 } as const;
+    try {
+      await answerCommand({ ...asked, ...how } as never, signal);
+      expect(terminal.mock.calls.map(([text]) => text)).toEqual(["(no answer)\n"]);
+    } finally {
+      process.stdout.isTTY = isTTY;
+      terminal.mockRestore();
+    }
   });
 
   test("writes one JSON object a line with --json", async () => {

@@ -93,7 +93,7 @@ describe("heed long-range SENTENCE", () => {
     [["The cat sees.", "--from", "The", "--to", "sees"], 1, /must stand before the other/],
     [[""], 1, /a text must have 1 to 31 tokens, got 0/],
     [["a,".repeat(20)], 1, /a text must have 1 to 31 tokens, got \d+/],
-    [["a", "--recall"], 2, /exclude each other/],
+    [["a", "--plot", "x"], 2, /are for the recall task alone/],
     [["a", "--threads", "0"], 2, /It must be a whole number/],
   ])("says what is wrong with %j", async (args, code, message) => {
     const found = await heed(withModel(...args));
@@ -195,6 +195,10 @@ describe("heed long-range --recall", () => {
 
   test.each([
     [["--distances", "0"], 2, /It must be a whole number from 1 to 500/],
+    [["a"], 2, /exclude each other/],
+    [["--model", "x"], 2, /'--recall' cannot be used with option '--model <folder>'/],
+    [["--svg", "x"], 2, /'--recall' cannot be used with option '--svg <file>'/],
+    [["--to", "x"], 2, /'--recall' cannot be used with option '--to <word>'/],
     [["--distances", "5,,9"], 2, /It must be a whole number from 1 to 500/],
     [["--recall-models", "/nowhere"], 1, /\/nowhere\/attention: a model folder must hold/],
   ])("says what is wrong with %j", async (args, code, message) => {

@@ -58,7 +58,10 @@ async function write(
         { shape: weight.shape, values: weight.read() as Float32Array },
       ]),
     );
-    await writeModelFolder(async (file, bytes) => writeFileSync(join(folder, file), bytes), {
+    const write = async (files: ReadonlyMap<string, Uint8Array>): Promise<void> => {
+      for (const [file, bytes] of files) writeFileSync(join(folder, file), bytes);
+    };
+    await writeModelFolder(write, {
       config,
       tensors: packWeights(weights, "f16"),
       tokenizer: readFileSync(`${TRANSLATOR}/tokenizer.json`),

@@ -1,5 +1,6 @@
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -11,7 +12,7 @@ import {
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
-import { parseCheckpoint } from "../../src/io/checkpoint.js";
+import { parseCheckpoint, serializeCheckpoint } from "../../src/io/checkpoint.js";
 import { seeded } from "../support/random.js";
 import { heed, type Outcome, start, temporaryFolder } from "./run.js";
 
@@ -101,6 +102,7 @@ describe("heed train translate", () => {
     const { code, stderr } = await train(whole, "--epochs", "4", "--rate", "0.05");
     expect(code).toBe(0);
     expect(stderr).toContain("going on after 80 steps");
+    expect(stderr).toMatch(/the model in [^\n]+ is still the best\n$/);
     expect(readFileSync(join(whole, "model.safetensors")).equals(before)).toBe(true);
   });
 
@@ -179,7 +181,7 @@ describe("heed train translate", () => {
       /must hold train\.tsv or train\.tsv\.gz, got neither\. Give the folder with --data/,
     ],
     ["OUT cannot be made", () => args(join(data, "dev.tsv", "out")), /ENOTDIR/],
-    ["OUT is a file", () => args(join(data, "dev.tsv")), /EEXIST/],
+    ["OUT is a file", () => args(join(data, "dev.tsv")), /which is no folder/],
   ])("says so when %s", async (_, options, message) => {
     const { code, stderr } = await heed(options());
     expect(code).toBe(1);
@@ -192,10 +194,59 @@ describe("heed train translate", () => {
     mkdirSync(join(out, "config.json"), { recursive: true });
     const { code, stderr } = await train(out, "--epochs", "1", "--limit", "20");
     expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /heed: [^\n]*config\.json: the file must be writable, got EISDIR[^\n]*The old file is unchanged\n$/,
-    );
+    expect(stderr).toMatch(/^heed: [^\n]*config\.json: the file must be [^\n]+\n$/);
     expect(readdirSync(out).filter((file) => file.endsWith(".tmp"))).toEqual([]);
+  });
+
+  test.each(["config.json", "model.safetensors"])(
+    "does not write over a model without a checkpoint: %s",
+    async (file) => {
+      const out = join(folder, `finished-${file}`);
+      mkdirSync(out);
+      cpSync(join(whole, file), join(out, file));
+      const { code, stderr } = await train(out, "--epochs", "1", "--limit", "20");
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^heed: train: \S+ must hold a checkpoint to go on from, or no model, got \S+ alone\. [^\n]+\n$/,
+      );
+      expect(readdirSync(out)).toEqual([file]);
+      expect(readFileSync(join(out, file)).equals(readFileSync(join(whole, file)))).toBe(true);
+    },
+  );
+
+  test("does not speak of a model that is gone", async () => {
+    const out = join(folder, "gone");
+    cpSync(whole, out, { recursive: true });
+    for (const file of ["config.json", "model.safetensors", "tokenizer.json"])
+      rmSync(join(out, file));
+    const { code, stderr } = await train(out, "--epochs", "4", "--rate", "0.05");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/heed: train: \S+ must hold the best model of this run, got none, /);
+  });
+
+  test.runIf(existsSync("/proc/self"))("ends at once where no folder can be made", async () => {
+    const { code, stderr } = await train("/proc/none/out", "--epochs", "1");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^heed: \/proc\/none\/out: the folder must be there or be made, got /);
+  });
+
+  test("goes on from no checkpoint with numbers that are not finite", async () => {
+    const out = join(folder, "poisoned");
+    cpSync(whole, out, { recursive: true });
+    const path = join(out, "checkpoint.safetensors");
+    for (const prefix of ["model.", "optimizer.mean.", "optimizer.variance."]) {
+      const state = parseCheckpoint(readFileSync(join(whole, "checkpoint.safetensors")), "whole");
+      const key = [...state.tensors.keys()].find((name) => name.startsWith(prefix)) as string;
+      const values = (state.tensors.get(key) as Float32Array).slice();
+      values[1] = Number.NaN;
+      const tensors = new Map([...state.tensors, [key, values]]);
+      writeFileSync(path, serializeCheckpoint({ ...state, tensors }));
+      const { code, stderr } = await train(out, "--epochs", "5", "--rate", "0.05");
+      expect(code).toBe(1);
+      expect(stderr).toContain(`"${key}" must hold finite numbers, got NaN at 1. Remove the file`);
+    }
+    const model = "model.safetensors";
+    expect(readFileSync(join(out, model)).equals(readFileSync(join(whole, model)))).toBe(true);
   });
 
   test("keeps the place of a checkpoint in plain fields", () => {

@@ -298,6 +298,22 @@ describe("beamSearch()", () => {
     [{ beams: 1.5 }, "beams must be an integer from 1 to 64, got 1.5"],
     [{ beams: 65 }, "beams must be an integer from 1 to 64, got 65"],
     [{ beams: 2, lengthPenalty: -1 }, "lengthPenalty must lie in 0 … 10, got -1"],
+    [
+      { beams: 2, lengthPenalty: "5" as unknown as number },
+      'lengthPenalty must be a number, got "5"',
+    ],
+    [
+      { beams: 2, lengthPenalty: null as unknown as number },
+      "lengthPenalty must be a number, got null",
+    ],
+    [
+      { beams: 2, lengthPenalty: [] as unknown as number },
+      "lengthPenalty must be a number, got []",
+    ],
+    [
+      { beams: 2, lengthPenalty: true as unknown as number },
+      "lengthPenalty must be a number, got true",
+    ],
     [{ beams: 2, lengthPenalty: Number.NaN }, "lengthPenalty must lie in 0 … 10, got NaN"],
   ])("refuses %o", async (options, message) => {
     await expect(search([1], options)).rejects.toThrow(`beamSearch: ${message}`);

@@ -42,6 +42,17 @@ describe("linePlotSvg()", () => {
     expect(svg).toContain("prefers-color-scheme:dark");
   });
 
+  test("gives a page that shows it alone its own background, in the dark too", () => {
+    const [light, dark] = linePlotSvg(PLOT).split("@media(prefers-color-scheme:dark)");
+    for (const [style, colour] of [
+      [light, "#fff"],
+      [dark, "#16181d"],
+    ])
+      for (const rule of [".heed .paper{fill:", "background:"])
+        expect(style).toContain(`${rule}${colour}`);
+    expect(light).toContain("color-scheme:light dark");
+  });
+
   test("draws one point, and none", () => {
     const series = [{ name: "a", points: [{ x: 7, y: 0.5 }] }];
     expect(linePlotSvg({ ...PLOT, series })).not.toMatch(/NaN|Infinity/);

@@ -23,8 +23,10 @@ import {
   expectWritable,
   type FileCalls,
   folderSource,
+  makeFolder,
   readFile,
   replaceFile,
+  replaceFiles,
 } from "../../src/platform/node-files.js";
 import { formatErrorAsync } from "../io/format-error.js";
 
@@ -51,6 +53,52 @@ async function expectUnchanged(): Promise<void> {
 }
 
 const POSIX = process.platform !== "win32";
+
+describe("replaceFiles()", () => {
+  test("replaces all or none: the disk fills up in the middle of the second", async () => {
+    const second = join(folder, "config.json");
+    const third = join(folder, "tokenizer.json");
+    await writeFile(second, OLD);
+    let opened = 0;
+    const calls: FileCalls = {
+      open: (async (...args: Parameters<typeof open>) => {
+        if (++opened === 2) throw new Error("ENOSPC: no space left");
+        return open(...args);
+      }) as typeof open,
+      rename,
+      unlink,
+    };
+    const files = new Map([path, second, third].map((name) => [name, NEW]));
+    const error = await formatErrorAsync(() => replaceFiles(files, calls));
+    expect(error.message).toBe(
+      `${second}: the file must be writable, got ENOSPC: no space left. The old file is unchanged`,
+    );
+    for (const name of [path, second]) expect(new Uint8Array(await read(name))).toEqual(OLD);
+    expect((await readdir(folder)).sort()).toEqual(["config.json", "model.safetensors"]);
+    await replaceFiles(files);
+    for (const name of files.keys()) expect(new Uint8Array(await read(name))).toEqual(NEW);
+    expect((await readdir(folder)).length).toBe(3);
+  });
+});
+
+describe("makeFolder()", () => {
+  test("makes a folder and those around it, and is content with one that is there", async () => {
+    const deep = join(folder, "a", "b", "c");
+    await Promise.all([makeFolder(deep), makeFolder(deep)]);
+    await makeFolder(deep);
+    expect((await stat(deep)).isDirectory()).toBe(true);
+  });
+
+  test("says what is in the way", async () => {
+    const blocked = join(path, "a");
+    const error = await formatErrorAsync(() => makeFolder(blocked));
+    expect(error.code).toBe("FILE_WRITE");
+    expect(error.message).toMatch(/a: the folder must be there or be made, got ENOTDIR/);
+    expect((await formatErrorAsync(() => makeFolder(path))).message).toContain(
+      "which is no folder",
+    );
+  });
+});
 
 describe("replaceFile()", () => {
   test("writes a new file and replaces an old one", async () => {

@@ -347,6 +347,13 @@ describe("QuestionAnswerer", () => {
       (a) => a.answer("What?", BRIDGE, { noAnswer: -1 }),
       "noAnswer must be a number from 0 up, got -1",
     ],
+    ...(["0.5", null, [], true] as unknown as number[]).map(
+      (noAnswer): [string, (answerer: QuestionAnswerer) => Promise<unknown>, string] => [
+        `noAnswer ${JSON.stringify(noAnswer)}`,
+        (a) => a.answer("What?", BRIDGE, { noAnswer }),
+        `noAnswer must be a number, got ${JSON.stringify(noAnswer)}`,
+      ],
+    ),
     ["noAnswer NaN", (a) => a.answer("What?", BRIDGE, { noAnswer: Number.NaN }), "got NaN"],
     [
       "another decoding",

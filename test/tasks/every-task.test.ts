@@ -67,13 +67,14 @@ describe.each(models)("%s", (_, name, files) => {
     work: (
       use: (text: string, options?: { readonly signal?: AbortSignal }) => Promise<unknown>,
       runtime: Runtime,
+      task: Tasks[TaskName],
     ) => Promise<T>,
     threads = 1,
   ): Promise<T> =>
     withRuntime({ splitting: false, poison: false, threads }, async (runtime) => {
       const task = await loadTask(runtime, bytesSource(files), name);
       const use = USES[name] as Use<TaskName>;
-      return work((text, options = {}) => use(task as never, text, options), runtime);
+      return work((text, options = {}) => use(task as never, text, options), runtime, task);
     });
 
   test("gives memory back wherever it is stopped, and works as before", () =>
@@ -117,5 +118,26 @@ describe.each(models)("%s", (_, name, files) => {
       const ended = await use(TEXT, { signal }).catch((error: unknown) => error);
       expect(ended).toBeInstanceOf(StateError);
       await expect(use(TEXT)).rejects.toThrow(StateError);
+    }));
+
+  test("says that it is disposed, in the middle of work too", () =>
+    withTask(async (use, runtime, task) => {
+      const disposed = new StateError(`${name}: the model must be loaded, got a disposed one`);
+      const { signal } = new AbortController();
+      let asked = 0;
+      signal.throwIfAborted = () => {
+        if (asked++ === 1) task.dispose();
+      };
+      await expect(use(TEXT, { signal })).rejects.toThrow(disposed);
+      await expect(use(TEXT)).rejects.toThrow(disposed);
+      expect(runtime.memory.usedBytes).toBe(0);
+    }));
+
+  test("refuses a signal that is none", () =>
+    withTask(async (use) => {
+      for (const signal of ["now", null, new AbortController()])
+        await expect(use(TEXT, { signal: signal as never })).rejects.toThrow(
+          `${name}: signal must be an AbortSignal, got `,
+        );
     }));
 });

@@ -15,7 +15,7 @@ const STATE: TrainingState = {
   best: 0.1 + 0.2,
   stale: 1,
   tensors: new Map([
-    ["model.weight", Float32Array.of(1.5, -0, Number.NaN, Infinity, 1e-45)],
+    ["model.weight", Float32Array.of(1.5, -0, 3.4e38, 1e-45)],
     ["optimizer.steps.weight", Float32Array.of(1234)],
     ["model.empty", new Float32Array()],
   ]),
@@ -26,6 +26,11 @@ function withPlace(change: (place: Record<string, unknown>) => unknown): Uint8Ar
   const { metadata, tensors } = parseSafetensors(serializeCheckpoint(STATE));
   const place = change(JSON.parse(metadata.get("training") as string));
   return serializeSafetensors(tensors, new Map([["training", JSON.stringify(place)]]));
+}
+
+function withWeight(x: number): Uint8Array {
+  const tensors = new Map([["model.weight", Float32Array.of(1, x)]]);
+  return serializeCheckpoint({ ...STATE, tensors });
 }
 
 describe("parseCheckpoint()", () => {
@@ -48,6 +53,8 @@ describe("parseCheckpoint()", () => {
     ["half a batch", () => withPlace((place) => ({ ...place, batch: 1.5 })), '"batch" must be'],
     ["a large seed", () => withPlace((place) => ({ ...place, seedState: 2 ** 32 })), '"seedState"'],
     ["a text for a loss", () => withPlace((place) => ({ ...place, loss: "2" })), '"loss" must be'],
+    ["a weight that is none", () => withWeight(Number.NaN), '"model.weight" must hold finite'],
+    ["an endless weight", () => withWeight(-Infinity), "got -Infinity at 1"],
     ["an end too soon", () => serializeCheckpoint(STATE).subarray(0, -1), "c: "],
     ["nothing", () => new Uint8Array(), "c: "],
   ])("refuses a file with %s", (_, bytes, message) => {

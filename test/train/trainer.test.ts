@@ -414,6 +414,7 @@ describe("train()", () => {
           },
           '"steps.decoder.fc_out.bias" must be a whole number from 0 to 2²⁴, got 1.0000000',
         ],
+        [{ ...state, epoch: 0, batch: 999 }, "must be of an epoch of "],
         [
           { ...state, about: "200 pairs" },
           "train: a checkpoint must be of the same run, got one of 200 pairs for 40 pairs. Train with",
