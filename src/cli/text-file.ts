@@ -43,7 +43,10 @@ export async function readTextFile(
       fail("UTF-8 text, got other bytes. Convert it, with iconv for example", error);
     }
   }
+  const [only, ...others] = names;
   throw new HeedError(
-    `train: ${folder} must hold ${names.join(" or ")}, got ${names.length > 1 ? "neither" : "none"}. Give the folder with --data`,
+    others.length === 0
+      ? `train: there must be a file ${join(folder, only as string)}, got none`
+      : `train: ${folder} must hold ${names.join(" or ")}, got neither. Give the folder with --data`,
   );
 }
