@@ -84,7 +84,7 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
   const before = await existing(out);
   if (!resume && before)
     throw new HeedError(
-      `train: ${out} must hold a checkpoint to go on from, or no model, got ${before} alone. It would be lost: give another folder with --out`,
+      `train: ${out} must hold a checkpoint to go on from, or no model, got a model without one (${before}). It would be lost: give another folder with --out`,
     );
   await makeFolder(out);
   for (const file of [...Object.keys(MODEL_FILES), CHECKPOINT])

@@ -207,7 +207,7 @@ describe("heed train translate", () => {
       const { code, stderr } = await train(out, "--epochs", "1", "--limit", "20");
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^heed: train: \S+ must hold a checkpoint to go on from, or no model, got \S+ alone\. [^\n]+\n$/,
+        /^heed: train: \S+ must hold a checkpoint to go on from, or no model, got a model without one \(\S+\)\. [^\n]+\n$/,
       );
       expect(readdirSync(out)).toEqual([file]);
       expect(readFileSync(join(out, file)).equals(readFileSync(join(whole, file)))).toBe(true);
