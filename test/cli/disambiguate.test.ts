@@ -260,8 +260,16 @@ describe("heed train disambiguate", () => {
   });
 
   test.each<[string, string[], RegExp]>([
-    ["a folder without the tables", ["--data", "/nowhere"], /must hold bank\.tsv/],
-    ["a text that is not there", ["--text", "/nowhere/text.txt"], /must hold text\.txt/],
+    [
+      "a folder without the tables",
+      ["--data", "/nowhere"],
+      /there must be a file \/nowhere\/bank\.tsv, got none/,
+    ],
+    [
+      "a text that is not there",
+      ["--text", "/nowhere/text.txt"],
+      /there must be a file \/nowhere\/text\.txt, got none/,
+    ],
     [
       "a tokenizer that is not there",
       ["--tokenizer", "/nowhere.json"],

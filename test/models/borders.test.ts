@@ -243,10 +243,12 @@ describe.each(Object.keys(SYSTEMS))("%s", (name) => {
     }
   });
 
-  test.runIf(name !== "ContextAwareEmbedding")("refuses a length outside of its row", async () => {
-    for (const length of [4, -1, 2 ** 31 - 1, -(2 ** 31)])
-      await expect(outputs(name, { batch: 2, length: 3, lengths: [3, length] })).rejects.toThrow(
-        HeedError,
-      );
-  });
+  // It is told no lengths.
+  if (name !== "ContextAwareEmbedding")
+    test("refuses a length outside of its row", async () => {
+      for (const length of [4, -1, 2 ** 31 - 1, -(2 ** 31)])
+        await expect(outputs(name, { batch: 2, length: 3, lengths: [3, length] })).rejects.toThrow(
+          HeedError,
+        );
+    });
 });

@@ -84,9 +84,9 @@ describe.each(models)("%s", (_, files) => {
   });
 
   const config = configOf(files);
-  test.runIf("padding" in config)(
-    "is refused with a padding that means something else",
-    async () => {
+  // A model without padding has nothing to be refused.
+  if ("padding" in config)
+    test("is refused with a padding that means something else", async () => {
       const tokenizer = loadTokenizer(files["tokenizer.json"] as Uint8Array);
       const taken = ["<s>", "</s>", "<unk>"].flatMap((token) => tokenizer.idOf(token) ?? []);
       for (const padding of [...taken, 7, tokenizer.vocabSize, tokenizer.vocabSize + 3, 999_999]) {
@@ -97,8 +97,7 @@ describe.each(models)("%s", (_, files) => {
           `folder: config.json: "padding" must be that of <pad>, 0, got ${padding}`,
         );
       }
-    },
-  );
+    });
 });
 
 test("a tokenizer without <pad> leaves the padding to config.json, but for tokens in use", async () => {
