@@ -7,11 +7,10 @@
  * threshold that parts the two goes to MODEL/config.json, see bestThreshold().
  */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { init } from "../src/node.js";
-import { replaceFile } from "../src/platform/node-files.js";
 import type { QuestionAndContext } from "../src/tasks/answer.js";
-import { bestThreshold } from "../src/tasks/threshold.js";
+import { setField } from "./model-config.js";
+import { bestThreshold } from "./threshold.js";
 
 const [model, questions] = process.argv.slice(2);
 if (!model || !questions) throw new Error("calibrate-answer: usage is MODEL QUESTIONS.jsonl");
@@ -29,10 +28,8 @@ const noAnswer = async (items: readonly QuestionAndContext[]): Promise<number[]>
 const { threshold, accuracy } = bestThreshold(await noAnswer(own), await noAnswer(others));
 heed.dispose();
 
-const path = join(model, "config.json");
-const config = JSON.parse(await readFile(path, "utf8"));
-config.noAnswer = Number(threshold.toPrecision(3));
-await replaceFile(path, new TextEncoder().encode(`${JSON.stringify(config, null, 2)}\n`));
+const noAnswerFrom = Number(threshold.toPrecision(3));
+await setField(model, "noAnswer", noAnswerFrom);
 console.log(
-  `no answer from ${config.noAnswer} on: right for ${(100 * accuracy).toFixed(1)} % (a guess: 50 %)`,
+  `no answer from ${noAnswerFrom} on: right for ${(100 * accuracy).toFixed(1)} % (a guess: 50 %)`,
 );

@@ -7,11 +7,9 @@
  * labelled sentences of the model, but not with itself. All but the hundredth part of them that are
  * like none stay familiar; the threshold goes to MODEL/config.json.
  */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { readLabelledFolder } from "../src/cli/train-disambiguate.js";
 import { init } from "../src/node.js";
-import { replaceFile } from "../src/platform/node-files.js";
+import { setField } from "./model-config.js";
 
 const UNFAMILIAR = 0.01;
 
@@ -32,8 +30,6 @@ heed.dispose();
 
 similarities.sort((a, b) => a - b);
 const threshold = similarities[Math.floor(UNFAMILIAR * similarities.length)] as number;
-const path = join(model, "config.json");
-const config = JSON.parse(await readFile(path, "utf8"));
-config.familiarity = Math.floor(1000 * threshold) / 1000;
-await replaceFile(path, new TextEncoder().encode(`${JSON.stringify(config, null, 2)}\n`));
-console.log(`familiar from ${config.familiarity} on, of ${similarities.length} uses`);
+const familiarity = Math.floor(1000 * threshold) / 1000;
+await setField(model, "familiarity", familiarity);
+console.log(`familiar from ${familiarity} on, of ${similarities.length} uses`);

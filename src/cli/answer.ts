@@ -1,14 +1,8 @@
 import { HeedError } from "../errors.js";
 import { init } from "../node.js";
 import type { Answering, QuestionAndContext, QuestionAnswerer } from "../tasks/answer.js";
-import {
-  Album,
-  type DrawingOptions,
-  draw,
-  expectTargets,
-  wantsPictures,
-  writePictures,
-} from "./drawing.js";
+import { digits } from "./digits.js";
+import { Album, type DrawingOptions } from "./drawing.js";
 import { readLines, readText } from "./input.js";
 import { printable } from "./printable.js";
 import { parseQuestion } from "./questions.js";
@@ -36,17 +30,16 @@ export async function answerCommand(
   options: AnswerCommandOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await expectTargets(options);
+  const album = await Album.open(options);
   const heed = await init({ threads: options.threads });
   try {
     const answerer = await heed.load(modelFolder(options.model, "answer-en"), "answer");
-    const album = new Album();
     if (options.questions === undefined)
       await answerSome(answerer, [await readQuestion(options, signal)], options, album, signal);
     else
       for await (const lot of readQuestions(options.questions, signal))
         await answerSome(answerer, lot, options, album, signal);
-    await writePictures(album.maps, options, "Answers");
+    await album.write("Answers");
   } finally {
     heed.dispose();
   }
@@ -93,8 +86,7 @@ async function answerSome(
   });
   for (const answering of found) {
     process.stdout.write(`${options.json ? toJson(answering) : toText(answering, top)}\n`);
-    if (options.grid) await draw([answering.attention], { grid: true });
-    if (wantsPictures(options)) album.add(answering.attention);
+    await album.add(answering.attention);
   }
 }
 
@@ -112,10 +104,9 @@ function onOneLine(text: string): string {
   return printable(text.replace(/\s+/gu, " "));
 }
 
-/** Numbers with the nine digits that tell every f32 apart. */
 function toJson({ attention, ...rest }: Answering): string {
   const weights = attention.weights.map((heads) =>
-    heads.map((rows) => rows.map((row) => Array.from(row, (x) => Number(x.toPrecision(9))))),
+    heads.map((rows) => rows.map((row) => Array.from(row, digits))),
   );
   return printable(JSON.stringify({ ...rest, attention: { ...attention, weights } }));
 }

@@ -5,14 +5,8 @@ import {
   type RatedSense,
   senseAttention,
 } from "../tasks/disambiguate.js";
-import {
-  Album,
-  type DrawingOptions,
-  draw,
-  expectTargets,
-  wantsPictures,
-  writePictures,
-} from "./drawing.js";
+import { digits } from "./digits.js";
+import { Album, type DrawingOptions } from "./drawing.js";
 import { readLines } from "./input.js";
 import { printable } from "./printable.js";
 import { modelFolder } from "./shipped-model.js";
@@ -40,12 +34,11 @@ export async function disambiguateCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const { word, file, nearest, threads } = options;
-  await expectTargets(options);
+  const album = await Album.open(options);
   const heed = await init({ threads });
   try {
     const model = modelFolder(options.model, "disambiguate-en");
     const disambiguator = await heed.load(model, "disambiguate");
-    const album = new Album();
     const asked = { nearest, signal };
     if (sentences.length > 0) {
       // Each of these was typed: one without the word is a mistake, told before anything is shown.
@@ -58,7 +51,7 @@ export async function disambiguateCommand(
       for await (const lines of readLines({ who: "disambiguate", file, prompt }, signal))
         await answerLines(disambiguator, lines, options, album, signal);
     }
-    await writePictures(album.maps, options, `Senses of "${word}"`);
+    await album.write(`Senses of "${word}"`);
   } finally {
     heed.dispose();
   }
@@ -88,9 +81,7 @@ async function show(
   for (const [index, uses] of found.entries()) {
     const sentence = sentences[index] as string;
     process.stdout.write(`${options.json ? toJson(sentence, uses) : toText(sentence, uses)}\n`);
-    const maps = uses.map(senseAttention);
-    if (options.grid) await draw(maps, { grid: true });
-    if (wantsPictures(options)) for (const map of maps) album.add(map);
+    for (const use of uses) await album.add(senseAttention(use));
   }
 }
 
@@ -135,9 +126,7 @@ function excerpt(sentence: string, start: number, end: number): string {
   return `${left}${sentence.slice(start, end)}${right}`;
 }
 
-/** Numbers with the nine digits that tell every f32 apart. */
 function toJson(sentence: string, uses: readonly Disambiguation[]): string {
-  const digits = (x: number): number => Number(x.toPrecision(9));
   const occurrences = uses.map(({ sentence: _, weights, embedding, ...use }) => ({
     ...use,
     weights: Array.from(weights, digits),

@@ -25,83 +25,83 @@ export function drawingOptions(command: Command): Command {
     .option("--html <file>", "write the attention as a report to explore in a browser");
 }
 
-/**
- * Finds out before the work whether the files of --svg and --html, and of others, can be written.
- *
- * @param others  by their options
- * @throws {FormatError} FILE_WRITE
- * @throws {HeedError} two are one file
- */
-export async function expectTargets(
-  { svg, html }: DrawingOptions,
-  others: Readonly<Record<string, string | undefined>> = {},
-): Promise<void> {
-  const { expectWritable } = await import("../platform/node-files.js");
-  const taken = new Map<string, string>();
-  for (const [option, path] of Object.entries({ "--svg": svg, "--html": html, ...others })) {
-    if (path === undefined) continue;
-    const place = await expectWritable(path);
-    const other = taken.get(place);
-    if (other !== undefined)
-      throw new HeedError(`draw: ${other} and ${option} must be two files, got ${path} twice`);
-    taken.set(place, option);
-  }
-}
-
-/** Shows where a task looked in all the ways that were asked for: --grid, --svg, --html. */
-export async function draw(
-  maps: readonly AttentionMap[],
-  options: DrawingOptions,
-  title?: string,
-): Promise<void> {
-  if (options.grid) await printGrids(maps);
-  await writePictures(maps, options, title);
-}
-
-/** Whether a run must keep its maps until its end. */
-export function wantsPictures({ svg, html }: DrawingOptions): boolean {
-  return svg !== undefined || html !== undefined;
-}
-
-/** Keeps the maps of a run that goes on for long, for one picture of them all. */
+/** Shows where a task looked in all the ways that were asked for. */
 export class Album {
-  readonly maps: AttentionMap[] = [];
+  readonly #options: DrawingOptions;
+  readonly #maps: AttentionMap[] = [];
   #weights = 0;
 
-  /** @throws {HeedError} a picture of them would be too large to open */
-  add(map: AttentionMap): void {
+  /** Use open(). */
+  private constructor(options: DrawingOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Begins one before the work, and finds out whether its files can be written.
+   *
+   * @param others  further files of the command, by their options
+   * @throws {FormatError} FILE_WRITE
+   * @throws {HeedError} two are one file
+   */
+  static async open(
+    options: DrawingOptions,
+    others: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<Album> {
+    const { svg, html } = options;
+    const { expectWritable } = await import("../platform/node-files.js");
+    const taken = new Map<string, string>();
+    for (const [option, path] of Object.entries({ "--svg": svg, "--html": html, ...others })) {
+      if (path === undefined) continue;
+      const place = await expectWritable(path);
+      const other = taken.get(place);
+      if (other !== undefined)
+        throw new HeedError(`draw: ${other} and ${option} must be two files, got ${path} twice`);
+      taken.set(place, option);
+    }
+    return new Album(options);
+  }
+
+  /**
+   * Prints a map with --grid, and keeps it for one picture of them all with --svg and --html.
+   *
+   * @throws {HeedError} a picture of them would be too large to open
+   */
+  async add(map: AttentionMap): Promise<void> {
+    const { grid, svg, html } = this.#options;
+    if (grid) await printGrid(map);
+    if (svg === undefined && html === undefined) return;
     this.#weights += map.weights.flat().length * map.queries.length * map.keys.length;
     if (this.#weights > MOST_WEIGHTS)
       throw new HeedError(
         `draw: --svg and --html must have at most ${MOST_WEIGHTS} weights to show, got more. Give less text at a time`,
       );
-    this.maps.push(map);
+    this.#maps.push(map);
+  }
+
+  /**
+   * Writes the files of --svg and --html, each wholly or not at all.
+   *
+   * @param title  of a report of several maps
+   */
+  async write(title: string): Promise<void> {
+    const { svg, html } = this.#options;
+    const maps = this.#maps;
+    if (svg !== undefined) {
+      const { attentionSvg } = await import("../inspect/svg.js");
+      await write(svg, attentionSvg(maps));
+    }
+    if (html !== undefined) {
+      const { attentionHtml } = await import("../inspect/html.js");
+      await write(html, attentionHtml(maps, { title: maps.length === 1 ? undefined : title }));
+    }
   }
 }
 
-/** Writes the files of --svg and --html, each wholly or not at all. */
-export async function writePictures(
-  maps: readonly AttentionMap[],
-  { svg, html }: DrawingOptions,
-  title?: string,
-): Promise<void> {
-  if (svg !== undefined) {
-    const { attentionSvg } = await import("../inspect/svg.js");
-    await write(svg, attentionSvg(maps));
-  }
-  if (html !== undefined) {
-    const { attentionHtml } = await import("../inspect/html.js");
-    await write(html, attentionHtml(maps, { title: maps.length === 1 ? undefined : title }));
-  }
-}
-
-async function printGrids(maps: readonly AttentionMap[]): Promise<void> {
+async function printGrid(map: AttentionMap): Promise<void> {
   const { attentionText } = await import("../inspect/text.js");
   const { topOf } = await import("../inspect/scale.js");
-  for (const map of maps) {
-    const width = process.stdout.columns;
-    process.stdout.write(`\n${attentionText(map, { width, top: topOf(map) })}\n`);
-  }
+  const width = process.stdout.columns;
+  process.stdout.write(`\n${attentionText(map, { width, top: topOf(map) })}\n`);
 }
 
 async function write(path: string, text: string): Promise<void> {

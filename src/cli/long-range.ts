@@ -3,7 +3,8 @@ import type { Heed } from "../heed.js";
 import { init } from "../node.js";
 import type { LongRange } from "../tasks/long-range.js";
 import { connections, type Reading, seenFrom, wordAt } from "../tasks/reading.js";
-import { type DrawingOptions, draw, expectTargets } from "./drawing.js";
+import { digits } from "./digits.js";
+import { Album, type DrawingOptions } from "./drawing.js";
 import { readLines } from "./input.js";
 import { printable } from "./printable.js";
 import { Progress } from "./progress.js";
@@ -38,12 +39,12 @@ export async function longRangeCommand(
   options: LongRangeCommandOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await expectTargets(options, { "--plot": options.plot });
+  const album = await Album.open(options, { "--plot": options.plot });
   const heed = await init({ threads: options.threads });
   try {
     if (options.perplexity !== undefined)
       return await showPerplexity(heed, options.perplexity, options, signal);
-    if (!options.recall) await showSentence(heed, sentence, options, signal);
+    if (!options.recall) await showSentence(heed, sentence, options, album, signal);
     if (sentence === undefined) await showRecall(heed, options, signal);
   } finally {
     heed.dispose();
@@ -58,6 +59,7 @@ async function showSentence(
   heed: Heed,
   given: string | undefined,
   options: LongRangeCommandOptions,
+  album: Album,
   signal: AbortSignal,
 ): Promise<void> {
   const task = await loadModel(heed, options);
@@ -75,7 +77,8 @@ async function showSentence(
     ];
     process.stdout.write(`${parts.join("\n\n")}\n`);
   }
-  await draw([reading.attention], options);
+  await album.add(reading.attention);
+  await album.write("Attention");
   task.dispose();
 }
 
@@ -142,8 +145,7 @@ function wordOf({ text }: Reading, word: number): string {
 
 function sentenceJson(reading: Reading, from: number, to: number | null): string {
   const { attention, text } = reading;
-  const plain = (row: Float32Array): number[] =>
-    Array.from(row, (weight) => Number(weight.toPrecision(9)));
+  const plain = (row: Float32Array): number[] => Array.from(row, digits);
   return printable(
     JSON.stringify({
       text,

@@ -1,14 +1,8 @@
 import { alignmentMap } from "../inspect/attention-map.js";
 import { init } from "../node.js";
 import type { Summary, SummaryMode } from "../tasks/summary.js";
-import {
-  Album,
-  type DrawingOptions,
-  draw,
-  expectTargets,
-  wantsPictures,
-  writePictures,
-} from "./drawing.js";
+import { digits } from "./digits.js";
+import { Album, type DrawingOptions } from "./drawing.js";
 import { readLines, readText } from "./input.js";
 import { printable } from "./printable.js";
 import { modelFolder } from "./shipped-model.js";
@@ -31,12 +25,11 @@ export async function summarizeCommand(
   signal: AbortSignal,
 ): Promise<void> {
   const { mode, sentences, beam, threads } = options;
-  await expectTargets(options);
+  const album = await Album.open(options);
   const heed = await init({ threads });
   try {
     const model = modelFolder(options.model, "summarize-en");
     const summarizer = await heed.load(model, "summarize");
-    const album = new Album();
     for await (const { document, name } of documents(text, options, signal)) {
       const asked = { mode, sentences, beam, signal };
       const summary = await summarizer.summarize(document, asked).catch((error: unknown) => {
@@ -44,11 +37,9 @@ export async function summarizeCommand(
         throw new RangeError(`${name}: ${error.message}`, { cause: error });
       });
       process.stdout.write(`${options.json ? toJson(summary) : toText(summary, options)}\n`);
-      const map = alignmentMap({ ...summary, text: summary.description });
-      if (options.grid) await draw([map], { grid: true });
-      if (wantsPictures(options)) album.add(map);
+      await album.add(alignmentMap({ ...summary, text: summary.description }));
     }
-    await writePictures(album.maps, options, "Summaries");
+    await album.write("Summaries");
   } finally {
     heed.dispose();
   }
@@ -96,9 +87,4 @@ function toJson({ attention, alignment, ...rest }: Summary): string {
       alignment: rows(alignment),
     }),
   );
-}
-
-/** The nine digits that tell every f32 apart. */
-function digits(weight: number): number {
-  return Number(weight.toPrecision(9));
 }

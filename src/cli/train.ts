@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, HeedError } from "../errors.js";
 import { parseCheckpoint, serializeCheckpoint } from "../io/checkpoint.js";
@@ -81,7 +82,7 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
   const tokenizer = loadTokenizer(tokenizerBytes, tokenizerFile);
   const checkpoint = join(out, CHECKPOINT);
   const resume = await readCheckpoint(checkpoint);
-  const before = await existing(out);
+  const before = existing(out);
   if (!resume && before)
     throw new HeedError(
       `train: ${out} must hold a checkpoint to go on from, or no model, got a model without one (${before}). It would be lost: give another folder with --out`,
@@ -137,10 +138,8 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
 }
 
 /** A file of a model that is there already; a tokenizer is none yet. */
-async function existing(folder: string): Promise<string | undefined> {
-  for (const file of ["config.json", "model.safetensors"])
-    if (await readFile(join(folder, file), LARGEST)) return file;
-  return undefined;
+function existing(folder: string): string | undefined {
+  return ["config.json", "model.safetensors"].find((file) => existsSync(join(folder, file)));
 }
 
 async function readCheckpoint(path: string): Promise<TrainingState | null> {

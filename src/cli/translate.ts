@@ -2,13 +2,8 @@ import { alignmentMap } from "../inspect/attention-map.js";
 import { init } from "../node.js";
 import type { Translator } from "../tasks/translate.js";
 import type { TranslatedSentence, Translation } from "../tasks/translation.js";
-import {
-  Album,
-  type DrawingOptions,
-  expectTargets,
-  wantsPictures,
-  writePictures,
-} from "./drawing.js";
+import { digits } from "./digits.js";
+import { Album, type DrawingOptions } from "./drawing.js";
 import { readLines } from "./input.js";
 import { printable } from "./printable.js";
 import { modelFolder } from "./shipped-model.js";
@@ -31,21 +26,21 @@ export async function translateCommand(
   options: TranslateCommandOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  await expectTargets(options);
+  // Its grids are of words, and come with the lines.
+  const album = await Album.open({ ...options, grid: false });
   const heed = await init({ threads: options.threads });
   try {
     const translator = await heed.load(modelFolder(options.model, "translate-en-es"));
     const print = await printer(options);
     const typed = { who: "translate", file: options.file, prompt: "type English sentences" };
     const input = sentences.length > 0 ? [sentences] : readLines(typed, signal);
-    const album = wantsPictures(options) ? new Album() : null;
     for await (const lines of input)
       for await (const lot of translated(translator, lines, options.beam, signal)) {
         process.stdout.write(lot.map((translation) => `${print(translation)}\n`).join(""));
         for (const { sentences } of lot)
-          for (const sentence of sentences) album?.add(alignmentMap(sentence));
+          for (const sentence of sentences) await album.add(alignmentMap(sentence));
       }
-    if (album) await writePictures(album.maps, options, "Translations");
+    await album.write("Translations");
   } finally {
     heed.dispose();
   }
@@ -83,9 +78,8 @@ function toJson({ text, score, sentences }: Translation): string {
   return printable(JSON.stringify({ text, score, sentences: sentences.map(sentenceData) }));
 }
 
-/** Weights as plain numbers with the nine digits that tell every f32 apart. */
 function sentenceData({ attention, alignment, ...rest }: TranslatedSentence): object {
   const rows = (weights: readonly Float32Array[]): number[][] =>
-    weights.map((row) => Array.from(row, (weight) => Number(weight.toPrecision(9))));
+    weights.map((row) => Array.from(row, digits));
   return { ...rest, attention: rows(attention), alignment: rows(alignment) };
 }

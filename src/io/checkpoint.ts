@@ -3,7 +3,7 @@ import type { TrainingState } from "../train/trainer.js";
 import { integer, nullable, optional, readFields, real, text } from "./fields.js";
 import { parseSafetensors, serializeSafetensors, type TensorData } from "./safetensors.js";
 import { parseJson } from "./strict-json.js";
-import { toFloat32 } from "./weights.js";
+import { firstNotFinite, toFloat32 } from "./weights.js";
 
 const COUNT = integer(0, Number.MAX_SAFE_INTEGER);
 const FIELDS = {
@@ -47,7 +47,7 @@ export function parseCheckpoint(bytes: Uint8Array, name: string): TrainingState 
   );
   const values = new Map([...tensors].map(([key, entry]) => [key, toFloat32(entry)]));
   for (const [key, numbers] of values) {
-    const at = numbers.findIndex((x) => !Number.isFinite(x));
+    const at = firstNotFinite(numbers);
     if (at >= 0)
       throw new FormatError(
         "CHECKPOINT",

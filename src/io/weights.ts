@@ -9,6 +9,14 @@ export interface WeightValues {
   readonly values: Float32Array;
 }
 
+/** Where the first value stands that is not finite; −1 when all are. */
+export function firstNotFinite(values: Float32Array): number {
+  // One pass without a branch: 0 times what is not finite is NaN.
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += 0 * (values[i] as number);
+  return sum === 0 ? -1 : values.findIndex((value) => !Number.isFinite(value));
+}
+
 /** How a file stores weights. "int8" applies to matrices; the other tensors stay f32. */
 export type Storage = "f32" | "f16" | "bf16" | "int8";
 

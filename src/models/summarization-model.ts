@@ -23,9 +23,6 @@ export interface SummarizationConfig {
   readonly padding: number;
 }
 
-/** Of the embeddings at first: from 1, as PyTorch has it, they would learn several times slower. */
-const DEVIATION = 0.3;
-
 /**
  * Abstractive summarization: a bidirectional LSTM reads, an LSTM with additive attention writes,
  * and both share one embedding.
@@ -55,10 +52,7 @@ export class SummarizationModel extends EncoderDecoder {
     const { vocab, embedding: width, hidden, layers = 1, dropout = 0, bridge = "sum" } = config;
     super(runtime, "SummarizationModel", config.padding);
     this.config = config;
-    this.#embedding = this.child(
-      "embedding",
-      new Embedding(runtime, vocab, width, { deviation: DEVIATION }),
-    );
+    this.#embedding = this.child("embedding", new Embedding(runtime, vocab, width));
     this.#dropout = this.child("dropout", new Dropout(runtime, dropout));
     this.#encoder = this.child(
       "encoder",

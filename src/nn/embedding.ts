@@ -7,8 +7,7 @@ import { Module } from "./module.js";
 /**
  * A table of vectors, looked up by id.
  *
- * State dict: weight f32[vocab, width], nearly normal with deviation 1, as in PyTorch, unless another
- * is given.
+ * State dict: weight f32[vocab, width], nearly normal with deviation 1, as in PyTorch.
  */
 export class Embedding extends Module {
   readonly weight: Tensor;
@@ -18,10 +17,10 @@ export class Embedding extends Module {
     runtime: Runtime,
     vocab: number,
     width: number,
-    options: { readonly padding?: number; readonly deviation?: number } = {},
+    options: { readonly padding?: number } = {},
   ) {
     super(runtime);
-    this.weight = normalStep(this.parameter("weight", [vocab, width]), options.deviation ?? 1);
+    this.weight = normalStep(this.parameter("weight", [vocab, width]), 1);
     this.#padding = options.padding;
   }
 

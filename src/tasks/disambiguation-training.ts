@@ -15,6 +15,7 @@ import { mix32 } from "../runtime/runtime.js";
 import { tensor } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { padRows } from "../train/batches.js";
+import { soften } from "./soften.js";
 import { fingerprint, type Lesson } from "./training.js";
 
 /** A word in a labelled sentence. */
@@ -48,8 +49,8 @@ export interface DisambiguationData {
 const REACH = 5;
 /** Words more frequent than this share of the text are asked for less often: by √(share / theirs). */
 const FREQUENT = 1e-4;
-/** Embeddings begin with this share of PyTorch's deviation of 1: products are not scaled. */
-const SOFT = 0.1;
+/** Products of the embeddings are not scaled. */
+const SOFT = { "word_embeddings.weight": 0.1 };
 /** Keeps batches of text and of labelled sentences apart. */
 const LABELLED = 1e6;
 
@@ -64,10 +65,7 @@ export function disambiguationLesson(
     items: [...reading.places, ...Array.from({ length: repeats }, () => examples).flat()],
     validation,
     build(runtime) {
-      const model = new ContextAwareEmbedding(runtime, config);
-      const embeddings = model.stateDict().get("word_embeddings.weight");
-      embeddings?.write(embeddings.read().map((value) => SOFT * value));
-      return model;
+      return soften(new ContextAwareEmbedding(runtime, config), SOFT);
     },
     sortKey: (item) => (typeof item === "number" ? 0 : LABELLED + item.context.length),
     loss(model, items) {

@@ -4,7 +4,7 @@ import {
 } from "../models/long-range-dependency-model.js";
 import { passageLoss, targetsOf } from "./long-range.js";
 import { groupPassages, type PassageGroup } from "./passages.js";
-import { soften } from "./soften.js";
+import { soften, TIED } from "./soften.js";
 import { fingerprint, type Lesson } from "./training.js";
 
 export interface LanguageData {
@@ -23,7 +23,7 @@ export function languageLesson(data: LanguageData): Lesson<LongRangeDependencyMo
     about: `${passages.length} passages (${fingerprint(passages)})`,
     items: groupPassages(passages),
     validation: groupPassages(validation),
-    build: (runtime) => soften(new LongRangeDependencyModel(runtime, config)),
+    build: (runtime) => soften(new LongRangeDependencyModel(runtime, config), TIED),
     sortKey: (group) => group.reduce((most, row) => Math.max(most, row.length), 0),
     loss: (model, groups) => passageLoss(model, groups.flat(), padding),
     weightOf: targetsOf,

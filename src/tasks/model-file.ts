@@ -2,7 +2,7 @@
 import { FormatError, StateError } from "../errors.js";
 import { quote } from "../io/quote.js";
 import type { Tokenizer } from "../io/tokenizer.js";
-import type { WeightValues } from "../io/weights.js";
+import { firstNotFinite, type WeightValues } from "../io/weights.js";
 import type { Module } from "../nn/module.js";
 import { showShape } from "../tensor/check.js";
 
@@ -86,14 +86,11 @@ export function expectVocabulary(
   }
 }
 
-/** One pass without a branch: 0 times what is not finite is NaN. */
 function expectFinite(values: Float32Array, key: string, name: string): void {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += 0 * (values[i] as number);
-  if (sum === 0) return;
-  const bad = values.findIndex((value) => !Number.isFinite(value));
-  throw new FormatError(
-    "WEIGHT_RANGE",
-    `${name}: model.safetensors: ${quote(key)} must hold finite weights, got ${values[bad]} at ${bad}`,
-  );
+  const at = firstNotFinite(values);
+  if (at >= 0)
+    throw new FormatError(
+      "WEIGHT_RANGE",
+      `${name}: model.safetensors: ${quote(key)} must hold finite weights, got ${values[at]} at ${at}`,
+    );
 }

@@ -8,7 +8,7 @@ import {
   recallModel,
 } from "./recall.js";
 import { type RecallSequence, type RecallWords, recallSequences } from "./recall-sequences.js";
-import { soften } from "./soften.js";
+import { soften, TIED } from "./soften.js";
 import { fingerprint, type Lesson } from "./training.js";
 
 export interface RecallData {
@@ -29,7 +29,7 @@ export function recallLesson(data: RecallData): Lesson<RecallModel, RecallSequen
     about: `${items.length} sequences (${fingerprint(items.map(({ ids }) => ids))})`,
     items,
     validation: recallSequences(words, data.validation, seed + 1),
-    build: (runtime) => soften(recallModel(runtime, config)),
+    build: (runtime) => soften(recallModel(runtime, config), TIED),
     sortKey: ({ ids }) => ids.length,
     loss(model, sequences) {
       const { runtime } = model;

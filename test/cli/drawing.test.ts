@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from "node:path";
 import { Command } from "commander";
 import { beforeAll, describe, expect, test } from "vitest";
-import { Album, drawingOptions, expectTargets, wantsPictures } from "../../src/cli/drawing.js";
+import { Album, drawingOptions } from "../../src/cli/drawing.js";
 import { drawnMap, numbered } from "../inspect/maps.js";
 import { all, parseHtml, parseXml, textOf } from "../inspect/markup.js";
 import { heed, temporaryFolder } from "./run.js";
@@ -69,7 +69,7 @@ describe("heed translate --svg --html", () => {
 /** One file: as it is, with steps in its path, by a link to its folder, by a link to it. */
 const NAMES = ["t/a.svg", "./t/../t/a.svg", "folder-link/a.svg", "file-link"];
 
-describe("expectTargets()", () => {
+describe("Album.open()", () => {
   beforeAll(() => {
     mkdirSync(file("t"));
     writeFileSync(file("t/a.svg"), "old");
@@ -81,16 +81,16 @@ describe("expectTargets()", () => {
     const same = NAMES.map((name) => `${folder}/${name}`);
     for (const svg of same)
       for (const html of same) {
-        await expect(expectTargets({ svg, html })).rejects.toThrow(
+        await expect(Album.open({ svg, html })).rejects.toThrow(
           `draw: --svg and --html must be two files, got ${html} twice`,
         );
-        await expect(expectTargets({ html }, { "--plot": svg })).rejects.toThrow(
+        await expect(Album.open({ html }, { "--plot": svg })).rejects.toThrow(
           `draw: --html and --plot must be two files, got ${svg} twice`,
         );
       }
     const [svg, html] = [file("folder-link/new.svg"), file("t/new.svg")];
-    await expect(expectTargets({ svg, html })).rejects.toThrow("must be two files");
-    await expectTargets({ svg, html: file("t/new.html") });
+    await expect(Album.open({ svg, html })).rejects.toThrow("must be two files");
+    await Album.open({ svg, html: file("t/new.html") });
     expect(readdirSync(file("t"))).toEqual(["a.svg"]);
     expect(read("t/a.svg")).toBe("old");
   });
@@ -101,17 +101,17 @@ describe("drawingOptions()", () => {
     const command = drawingOptions(new Command());
     command.parse(["--grid", "--svg", "a", "--html", "b"], { from: "user" });
     expect(command.opts()).toEqual({ grid: true, svg: "a", html: "b" });
-    expect(wantsPictures(command.opts())).toBe(true);
-    expect(wantsPictures({ grid: true })).toBe(false);
   });
 });
 
-test("an Album refuses more weights than a report can show", () => {
-  const album = new Album();
+test("an Album refuses more weights than a report can show, and keeps none for nothing", async () => {
   const map = drawnMap({ queries: numbered(1000) });
-  for (let i = 0; i < 16; i++) album.add(map);
-  expect(album.maps).toHaveLength(16);
-  expect(() => album.add(map)).toThrow(
+  const album = await Album.open({ svg: file("many.svg") });
+  for (let i = 0; i < 16; i++) await album.add(map);
+  await expect(album.add(map)).rejects.toThrow(
     "draw: --svg and --html must have at most 16777216 weights to show, got more. Give less text at a time",
   );
+  const none = await Album.open({});
+  for (let i = 0; i < 17; i++) await none.add(map);
+  await none.write("none");
 });

@@ -191,10 +191,12 @@ describe("heed train translate", () => {
 
   test("says so when the model cannot be written, and leaves the old files", async () => {
     const out = join(folder, "unwritable");
-    mkdirSync(join(out, "config.json"), { recursive: true });
+    mkdirSync(join(out, "tokenizer.json"), { recursive: true });
     const { code, stderr } = await train(out, "--epochs", "1", "--limit", "20");
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^heed: [^\n]*config\.json: the file must be [^\n]+\n$/);
+    expect(stderr).toMatch(
+      /^heed: [^\n]*tokenizer\.json: the file must be writable, got [^\n]+\n$/,
+    );
     expect(readdirSync(out).filter((file) => file.endsWith(".tmp"))).toEqual([]);
   });
 

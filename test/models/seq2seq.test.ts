@@ -3,6 +3,7 @@ import { Seq2Seq } from "../../src/models/seq2seq.js";
 import { backward } from "../../src/ops/tape.js";
 import { tensor } from "../../src/tensor/create.js";
 import { expectClose } from "../support/compare.js";
+import { contextCost, expectGradients } from "../support/context-cost.js";
 import { withRuntime } from "../support/runtime.js";
 
 const SIZES = { sourceVocab: 23, targetVocab: 29, embedding: 12, hidden: 10, padding: 0 };
@@ -72,38 +73,22 @@ test.each([
     const bias = state.get("decoder.fc_out.bias")?.read() as Float32Array;
     const weights = predictions.weights.read() as Float32Array;
     const values = predictions.encoded.source.values.read() as Float32Array;
-    const { hidden, targetVocab } = SIZES;
+    const width = 2 * SIZES.hidden;
     const costs = positions.map((position, index) => {
       const row = Math.floor(position / 3);
-      const context = Array.from({ length: 2 * hidden }, (_, i) =>
+      const context = Array.from({ length: width }, (_, i) =>
         [0, 1, 2, 3].reduce(
           (sum, s) =>
             sum +
-            (weights[position * 4 + s] as number) *
-              (values[(row * 4 + s) * 2 * hidden + i] as number),
+            (weights[position * 4 + s] as number) * (values[(row * 4 + s) * width + i] as number),
           0,
         ),
       );
-      const logits = Array.from({ length: targetVocab }, (_, id) =>
-        context.reduce(
-          (sum, x, i) => sum + x * (weight[id * 3 * hidden + hidden + i] as number),
-          bias[id] as number,
-        ),
-      );
-      const total = logits.reduce((sum, logit) => sum + Math.exp(logit), 0);
-      return Math.log(total) - (logits[tokens[index] as number] as number);
+      return contextCost({ weight, bias }, context, tokens[index] as number);
     });
     // sums of thirty products in f32
     expectClose([loss.item()], [((costs[0] as number) + (costs[1] as number)) / 2], 1e-6);
     backward(loss);
-    for (const name of ["decoder.attention.v.weight", "encoder.rnn.weight_hh_l0"])
-      expect(
-        model
-          .parameters()
-          .get(name)
-          ?.grad?.read()
-          .some((x) => x !== 0),
-        name,
-      ).toBe(true);
+    expectGradients(model, ["decoder.attention.v.weight", "encoder.rnn.weight_hh_l0"]);
   }),
 );

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { bestThreshold } from "../../src/tasks/threshold.js";
+import { bestThreshold } from "../scripts/threshold.js";
 
 function accuracy(threshold: number, below: readonly number[], above: readonly number[]): number {
   const share = (values: readonly number[], fits: (value: number) => boolean): number =>
