@@ -2,7 +2,7 @@ import { FormatError } from "../errors.js";
 import { quote } from "../io/quote.js";
 import { idOf, type Tokenizer } from "../io/tokenizer.js";
 import { turn } from "../runtime/event-loop.js";
-import type { TokenPair } from "../tasks/pair-training.js";
+import type { Link, TokenPair } from "../tasks/pair-training.js";
 import { readTextFile } from "./text-file.js";
 
 /** Texts longer than this are left out of training: tokens, start and end included. */
@@ -13,11 +13,15 @@ export interface PairOptions {
   readonly limit?: number;
   /** Sources are cut to so many tokens, where they would be left out for their length. */
   readonly cut?: number | null;
+  /** A line may go on with <TAB>LINKS; see TokenPair. */
+  readonly linked?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /**
  * The pairs of FOLDER/NAME.tsv, or of NAME.tsv.gz, as token ids: a line each, SOURCE<TAB>TARGET.
+ * Links are written S-T, between spaces: token T of the target comes from token S of the source,
+ * counted from 0 without start and end.
  *
  * Pairs with a text of more than 60 tokens are left out, start and end included.
  *
@@ -29,7 +33,7 @@ export async function readPairs(
   folder: string,
   name: string,
   tokenizer: Tokenizer,
-  { limit = Infinity, cut = null, signal }: PairOptions = {},
+  { limit = Infinity, cut = null, linked = false, signal }: PairOptions = {},
 ): Promise<TokenPair[]> {
   const { file, text } = await readTextFile(folder, [`${name}.tsv`, `${name}.tsv.gz`], "PAIRS");
   const start = idOf(tokenizer, "<s>");
@@ -40,17 +44,24 @@ export async function readPairs(
   for (const line of text.split(/\r?\n/)) {
     number++;
     if (line === "") continue;
-    const [source, target, ...rest] = line.split("\t");
-    if (!source || !target || rest.length > 0)
+    const [source, target, links, ...rest] = line.split("\t");
+    if (!source || !target || rest.length > 0 || (links !== undefined && !linked))
       throw new FormatError(
         "PAIRS",
-        `${file}: every line must be SOURCE<TAB>TARGET, got ${quote(line.slice(0, 80))} in line ${number}`,
+        `${file}: every line must be SOURCE<TAB>TARGET${linked ? "[<TAB>LINKS]" : ""}, got ${quote(line.slice(0, 80))} in line ${number}`,
       );
     const ids = tokenizer.ids(source);
     const read = framed(cut === null ? ids : ids.slice(0, cut));
     const written = framed(tokenizer.ids(target));
     const longest = Math.max(written.length, cut === null ? read.length : 0);
-    if (longest <= MOST_TOKENS) pairs.push({ source: read, target: written });
+    if (longest <= MOST_TOKENS)
+      pairs.push({
+        source: read,
+        target: written,
+        ...(links !== undefined && {
+          links: readLinks(links, read, written, `${file}: line ${number}`),
+        }),
+      });
     if (pairs.length === limit) break;
     await turn(signal);
   }
@@ -60,4 +71,24 @@ export async function readPairs(
       `${file}: there must be a pair of at most ${MOST_TOKENS} tokens a side, got none in ${number} lines`,
     );
   return pairs;
+}
+
+/** "0-0 1-2", and that the end comes from the end. */
+function readLinks(
+  text: string,
+  source: readonly number[],
+  target: readonly number[],
+  where: string,
+): Link[] {
+  const links = text.split(" ").map((link): Link => {
+    const [from, to] = /^(\d{1,3})-(\d{1,3})$/.exec(link)?.slice(1).map(Number) ?? [];
+    // Start and end are not counted.
+    if (!((from as number) < source.length - 2 && (to as number) < target.length - 2))
+      throw new FormatError(
+        "PAIRS",
+        `${where}: links must be S-T, below ${source.length - 2}-${target.length - 2}, got ${quote(link.slice(0, 80))}`,
+      );
+    return { source: (from as number) + 1, target: (to as number) + 1 };
+  });
+  return [...links, { source: source.length - 1, target: target.length - 1 }];
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { idOf } from "../io/tokenizer.js";
 import { Seq2Seq, type Seq2SeqConfig } from "../models/seq2seq.js";
-import { look } from "../tasks/auxiliary-losses.js";
+import { guide } from "../tasks/auxiliary-losses.js";
 import { pairLesson, type TokenPair } from "../tasks/pair-training.js";
 import { readPairs } from "./pairs.js";
 import { shippedModel } from "./shipped-model.js";
@@ -16,7 +16,7 @@ export interface TrainTranslateOptions extends TrainOptions {
   readonly unidirectional: boolean;
   readonly smoothing: number;
   readonly forcing: number;
-  readonly look: number;
+  readonly guide: number;
   readonly limit?: number;
 }
 
@@ -39,13 +39,13 @@ export const translationProgram: TrainingProgram<TrainTranslateOptions, Seq2Seq,
     const lesson = pairLesson({
       build: (runtime) => new Seq2Seq(runtime, config),
       padding: config.padding,
-      pairs: await readPairs(data, "train", tokenizer, { limit, signal }),
-      validation: await readPairs(data, "dev", tokenizer, { signal }),
+      pairs: await readPairs(data, "train", tokenizer, { limit, linked: true, signal }),
+      validation: await readPairs(data, "dev", tokenizer, { linked: true, signal }),
       smoothing,
       teacherForcing: forcing,
-      also: (model, predictions, rows) => {
-        const targets = rows.map(({ target }) => target);
-        return options.look > 0 ? look(model, predictions, targets, options.look) : null;
+      also: (_, predictions, rows) => {
+        const links = rows.map((row) => row.links ?? []);
+        return options.guide > 0 ? guide(predictions, links, options.guide) : null;
       },
     });
     return {

@@ -2,19 +2,22 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, HeedError } from "../errors.js";
 import { parseCheckpoint, serializeCheckpoint } from "../io/checkpoint.js";
-import { MODEL_FILES } from "../io/model-folder.js";
+import { MODEL_FILES, readModelFolder } from "../io/model-folder.js";
 import { type ModelToSave, writeModelFolder } from "../io/save.js";
 import { loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
-import { packWeights, type Storage } from "../io/weights.js";
+import { packWeights, type Storage, unpackWeights } from "../io/weights.js";
 import type { Module } from "../nn/module.js";
 import { init } from "../node.js";
 import {
   expectWritable,
+  folderSource,
   makeFolder,
   readFile,
   replaceFile,
   replaceFiles,
 } from "../platform/node-files.js";
+import type { Runtime } from "../runtime/runtime.js";
+import { withWeights } from "../tasks/model-file.js";
 import { type Lesson, trainLesson } from "../tasks/training.js";
 import type { TrainingState } from "../train/trainer.js";
 import { Progress } from "./progress.js";
@@ -22,6 +25,8 @@ import { Progress } from "./progress.js";
 /** Options that all training programs have. */
 export interface TrainOptions {
   readonly out: string;
+  /** A model folder whose weights training begins with. */
+  readonly from?: string;
   readonly tokenizer?: string;
   readonly epochs: number;
   readonly batch: number;
@@ -69,16 +74,16 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
 ): Promise<void> {
   const { out, batch, epochs, patience, rate, seed, storage } = options;
   const progress = new Progress(process.stderr);
-  const tokenizerFile = options.tokenizer ?? program.tokenizer;
-  if (tokenizerFile === null)
-    throw new HeedError("train: there must be a tokenizer, got none. Give it with --tokenizer");
-  const tokenizerBytes = await readFile(tokenizerFile, LARGEST);
-  if (!tokenizerBytes)
+  if (options.from !== undefined && options.tokenizer !== undefined)
     throw new HeedError(
-      options.tokenizer === undefined
-        ? "train: the tokenizer that is used when none is said must come with heed, got none. Give one with --tokenizer"
-        : `train: there must be a tokenizer at ${tokenizerFile}, got no such file`,
+      "train: --from must come without --tokenizer, got both. A model's weights are of its own tokenizer",
     );
+  const from = options.from === undefined ? null : await beginning(options.from);
+  const { bytes: tokenizerBytes, file: tokenizerFile } = await tokenizerOf(
+    options.tokenizer,
+    from,
+    program.tokenizer,
+  );
   const tokenizer = loadTokenizer(tokenizerBytes, tokenizerFile);
   const checkpoint = join(out, CHECKPOINT);
   const resume = await readCheckpoint(checkpoint);
@@ -90,7 +95,10 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
   await makeFolder(out);
   for (const file of [...Object.keys(MODEL_FILES), CHECKPOINT])
     await expectWritable(join(out, file));
-  const { config, lesson, items } = await program.prepare(options, tokenizer, signal);
+  const { config, lesson: fresh, items } = await program.prepare(options, tokenizer, signal);
+  const lesson = from
+    ? { ...fresh, build: (runtime: Runtime) => from.into(fresh.build(runtime)) }
+    : fresh;
   let saved = false;
   const save = async (model: Module): Promise<void> => {
     const write = (files: ReadonlyMap<string, Uint8Array>): Promise<void> =>
@@ -135,6 +143,41 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
   } finally {
     heed.dispose();
   }
+}
+
+interface Beginning {
+  readonly tokenizer: { readonly bytes: Uint8Array; readonly file: string };
+  /** The model with the folder's weights. */
+  into<M extends Module>(model: M): M;
+}
+
+async function beginning(folder: string): Promise<Beginning> {
+  const { tensors, tokenizer } = await readModelFolder(folderSource(folder));
+  const weights = unpackWeights(tensors, `${folder}: model.safetensors`);
+  return {
+    tokenizer: { bytes: tokenizer, file: join(folder, "tokenizer.json") },
+    into: (model) => withWeights(model, weights, folder),
+  };
+}
+
+/** The file that is named, or else that of the model to begin with, or else the program's own. */
+async function tokenizerOf(
+  named: string | undefined,
+  from: Beginning | null,
+  own: string | null,
+): Promise<Beginning["tokenizer"]> {
+  if (named === undefined && from) return from.tokenizer;
+  const file = named ?? own;
+  if (file === null)
+    throw new HeedError("train: there must be a tokenizer, got none. Give it with --tokenizer");
+  const bytes = await readFile(file, LARGEST);
+  if (!bytes)
+    throw new HeedError(
+      named === undefined
+        ? "train: the tokenizer that is used when none is said must come with heed, got none. Give one with --tokenizer"
+        : `train: there must be a tokenizer at ${file}, got no such file`,
+    );
+  return { bytes, file };
 }
 
 /** A file of a model that is there already; a tokenizer is none yet. */

@@ -3,7 +3,6 @@ import type { AttentionSource } from "../nn/additive-attention.js";
 import type { LstmState } from "../nn/lstm.js";
 import { Module } from "../nn/module.js";
 import { crossEntropy } from "../ops/cross-entropy.js";
-import { embedding } from "../ops/embedding.js";
 import { argmax } from "../ops/select.js";
 import { concat, reshape, slice } from "../ops/shape.js";
 import { mix32, type Runtime } from "../runtime/runtime.js";
@@ -21,8 +20,6 @@ export interface Predictions {
   readonly encoded: EncodedSource;
   /** f32[B, T − 1, V]: row t predicts target[t + 1]. */
   readonly logits: Tensor;
-  /** f32[B, T − 1, F]: what the output layer read, the decoder's state and the context. */
-  readonly features: Tensor;
   /** f32[B, T − 1, S]: what that step looked at. */
   readonly weights: Tensor;
 }
@@ -163,27 +160,6 @@ export abstract class EncoderDecoder extends Module {
     });
   }
 
-  /**
-   * How well the output layer tells target tokens from what was looked at alone, the decoder's state
-   * being nought: the mean cross-entropy over some of them. Learned beside the loss, it brings
-   * attention to where the next word comes from.
-   *
-   * @param positions  i32[n], of all B·(T − 1)
-   * @param tokens     i32[n], the target ids there
-   */
-  lookLoss({ features, encoded }: Predictions, positions: Tensor, tokens: Tensor): Tensor {
-    const [batch, steps, width] = features.shape as [number, number, number];
-    const context = width - (encoded.source.values.shape[2] as number);
-    const all = reshape(slice(features, 2, context, width), [batch * steps, width - context]);
-    return this.contextLoss(embedding(all, positions), tokens, context);
-  }
-
-  /** The cost of tokens told from contexts f32[n, C] alone; the state before them has `hidden`. */
-  protected contextLoss(contexts: Tensor, tokens: Tensor, hidden: number): Tensor {
-    const silence = zeros(this.runtime, [tokens.size, hidden]);
-    return crossEntropy(this.score(concat([silence, contexts], 1)), tokens);
-  }
-
   /** All steps from embedded f32[B, T, E], one after the other. */
   protected *walk(
     embedded: Tensor,
@@ -208,7 +184,7 @@ export abstract class EncoderDecoder extends Module {
   *#forced(target: Tensor, encoded: EncodedSource): Generator<undefined, Written> {
     const fed = slice(target, 1, 0, (target.shape[1] as number) - 1);
     const { features, weights } = yield* this.walk(this.embed(fed), encoded);
-    return { logits: this.score(features), features, weights };
+    return { logits: this.score(features), weights };
   }
 
   /** Each step is fed the true token with probability `ratio`, the same for the whole batch. */
@@ -227,25 +203,18 @@ export abstract class EncoderDecoder extends Module {
         Int32Array.from({ length: batch }, (_, b) => truth[b * steps + t] as number),
       );
     const logits: Tensor[] = [];
-    const features: Tensor[] = [];
     const weights: Tensor[] = [];
     let before = encoded.state;
     let ids = column(0);
     for (let t = 1; t < steps; t++) {
-      const step = this.advance(this.embed(ids), before, encoded.source);
-      const scores = this.score(step.features);
-      logits.push(oneStep(scores));
-      features.push(oneStep(step.features));
+      const step = this.step(ids, before, encoded.source);
+      logits.push(oneStep(step.logits));
       weights.push(step.weights);
       before = step.state;
-      ids = mix32((mix32(t) + seed) >>> 0) / 2 ** 32 < ratio ? column(t) : argmax(scores);
+      ids = mix32((mix32(t) + seed) >>> 0) / 2 ** 32 < ratio ? column(t) : argmax(step.logits);
       yield;
     }
-    return {
-      logits: concat(logits, 1),
-      features: concat(features, 1),
-      weights: concat(weights, 1),
-    };
+    return { logits: concat(logits, 1), weights: concat(weights, 1) };
   }
 }
 

@@ -3,9 +3,11 @@ import { Dropout } from "../nn/dropout.js";
 import { Embedding } from "../nn/embedding.js";
 import { Linear } from "../nn/linear.js";
 import { LSTM, type LstmState } from "../nn/lstm.js";
+import { crossEntropy } from "../ops/cross-entropy.js";
 import { embedding } from "../ops/embedding.js";
 import { concat, reshape, slice } from "../ops/shape.js";
 import type { Runtime } from "../runtime/runtime.js";
+import { zeros } from "../tensor/create.js";
 import type { Tensor } from "../tensor/tensor.js";
 import { type EncodedSource, EncoderDecoder, type Features, last } from "./encoder-decoder.js";
 import { type BridgeKind, StateBridge } from "./state-bridge.js";
@@ -76,7 +78,8 @@ export class SummarizationModel extends EncoderDecoder {
     const { values } = source;
     const [batch, length, width] = values.shape as [number, number, number];
     const seen = embedding(reshape(values, [batch * length, width]), positions);
-    return this.contextLoss(seen, tokens, width / 2);
+    const silence = zeros(this.runtime, [tokens.size, width / 2]);
+    return crossEntropy(this.score(concat([silence, seen], 1)), tokens);
   }
 
   protected read(ids: Tensor, lengths: Tensor): EncodedSource {

@@ -11,6 +11,14 @@ import { fingerprint, type Lesson } from "./training.js";
 export interface TokenPair {
   readonly source: readonly number[];
   readonly target: readonly number[];
+  /** Which target tokens come from which source tokens, where that is known. */
+  readonly links?: readonly Link[];
+}
+
+/** Places in a pair's source and target. */
+export interface Link {
+  readonly source: number;
+  readonly target: number;
 }
 
 export interface PairData<M extends EncoderDecoder> {
@@ -42,7 +50,7 @@ export function pairLesson<M extends EncoderDecoder>(data: PairData<M>): Lesson<
   const items = [...pairs, ...(exercises?.pairs ?? [])];
   const indices = [...items.keys()];
   return {
-    about: `${items.length} pairs (${fingerprint(items.flatMap(({ source, target }) => [source, target]))})`,
+    about: `${items.length} pairs (${fingerprint(items.flatMap(rowsOf))})`,
     items,
     validation,
     itemsOf: (epoch) =>
@@ -64,6 +72,11 @@ export function pairLesson<M extends EncoderDecoder>(data: PairData<M>): Lesson<
     },
     weightOf: ({ target }) => target.length - 1,
   };
+}
+
+/** All numbers of a pair. */
+function rowsOf({ source, target, links = [] }: TokenPair): (readonly number[])[] {
+  return [source, target, ...links.map((link) => [link.source, link.target])];
 }
 
 function* lossInParts(

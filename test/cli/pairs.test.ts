@@ -47,6 +47,40 @@ describe("readPairs()", () => {
     expect([pairs[0]?.source[0], pairs[0]?.source.at(-1)]).toEqual([2, 3]);
   });
 
+  test("reads links, counted from the first token, and adds that the end comes from the end", async () => {
+    const data = folderOf({
+      "train.tsv": "black cat\tgato negro\t0-1 0-2 1-0\nThe cat\tEl gato\n",
+    });
+    const [linked, plain] = await readPairs(data, "train", tokenizer, { linked: true });
+    // start, ▁black, ▁cat, end → start, ▁gato, ▁neg, ro, end
+    expect(linked?.source).toHaveLength(4);
+    expect(linked?.target).toHaveLength(5);
+    expect(linked?.links).toEqual([
+      { source: 1, target: 2 },
+      { source: 1, target: 3 },
+      { source: 2, target: 1 },
+      { source: 3, target: 4 },
+    ]);
+    expect(plain?.links).toBeUndefined();
+  });
+
+  test.each([
+    ["", '""'],
+    ["0", '"0"'],
+    ["0-0  1-1", '""'],
+    ["0-0 1", '"1"'],
+    ["-1-0", '"-1-0"'],
+    ["2-0", '"2-0"'],
+    ["0-3", '"0-3"'],
+    ["0-9999", '"0-9999"'],
+    ["a-b", '"a-b"'],
+  ])("refuses the links %j", async (links, got) => {
+    const data = folderOf({ "train.tsv": `black cat\tgato negro\t${links}\n` });
+    await expect(readPairs(data, "train", tokenizer, { linked: true })).rejects.toThrow(
+      `train.tsv: line 1: links must be S-T, below 2-3, got ${got}`,
+    );
+  });
+
   test("stops at a signal", async () => {
     const data = folderOf({ "train.tsv": "a\tb\n" });
     const signal = AbortSignal.abort(new Error("enough"));

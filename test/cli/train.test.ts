@@ -106,6 +106,50 @@ describe("heed train translate", () => {
     expect(readFileSync(join(whole, "model.safetensors")).equals(before)).toBe(true);
   });
 
+  test("begins with the weights of a model", async () => {
+    const out = join(folder, "from");
+    // at a rate of 0 it ends with them too
+    const options = ["--from", whole, "--epochs", "1", "--rate", "0", "--limit", "20"];
+    expect(await train(out, ...options)).toMatchObject({ code: 0 });
+    for (const file of ["model.safetensors", "tokenizer.json"])
+      expect(readFileSync(join(out, file)).equals(readFileSync(join(whole, file)))).toBe(true);
+  });
+
+  test("begins with int8 weights, and learns on", async () => {
+    const out = join(folder, "from-int8");
+    const packed = join(folder, "int8-whole");
+    const short = ["--limit", "20", "--epochs", "1"];
+    await train(packed, "--from", whole, "--rate", "0", "--storage", "int8", ...short);
+    const { code, stderr } = await train(out, "--from", packed, "--rate", "0.01", ...short);
+    expect(code).toBe(0);
+    const [, first] = /loss (\d+\.\d+),/.exec(stderr) as RegExpExecArray;
+    // ln 4000 = 8.3 is a guess among all tokens
+    expect(Number(first)).toBeLessThan(5);
+  });
+
+  test.each<[string, (options: string[]) => string[], RegExp]>([
+    [
+      "of other sizes",
+      (options) => [...options, "--from", whole, "--hidden", "9"],
+      /whole: model\.safetensors: .*encoder\.rnn\.weight_ih_l0/,
+    ],
+    [
+      "and another tokenizer",
+      (options) => [...options, "--from", whole, "--tokenizer", "models/recall/tokenizer.json"],
+      /train: --from must come without --tokenizer, got both/,
+    ],
+    [
+      "that is none",
+      (options) => [...options, "--from", data],
+      /a model folder must hold config\.json, .* got none of them/,
+    ],
+  ])("does not begin with a model %s", async (_, options, message) => {
+    const { code, stderr } = await heed(options(args(join(folder, "not-begun"))));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(message);
+    expect(stderr.split("\n").at(-2)).toMatch(/^heed: /);
+  });
+
   test("writes int8 weights on demand", async () => {
     const out = join(folder, "int8");
     expect(await train(out, "--epochs", "1", "--limit", "20", "--storage", "int8")).toMatchObject({

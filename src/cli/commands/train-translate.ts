@@ -8,7 +8,7 @@ export function trainTranslate(train: Command): void {
     .description("a translator, on pairs of sentences")
     .requiredOption(
       "--data <folder>",
-      "holds train.tsv and dev.tsv (or .tsv.gz): SOURCE<TAB>TARGET",
+      "holds train.tsv and dev.tsv (or .tsv.gz): SOURCE<TAB>TARGET[<TAB>LINKS]",
     )
     .option(
       "--tokenizer <file>",
@@ -20,12 +20,7 @@ export function trainTranslate(train: Command): void {
     .option("--unidirectional", "an encoder that reads forward only", false)
     .option("--smoothing <x>", "label smoothing", real(0, 0.9), 0.1)
     .option("--forcing <x>", "share of steps that are fed the true token", real(0, 1), 1)
-    .option(
-      "--look <x>",
-      "weight of telling target tokens from what was looked at alone",
-      real(0, 10),
-      0,
-    )
+    .option("--guide <x>", "weight of looking where LINKS say", real(0, 10), 0.5)
     .option("--limit <n>", "use only the first n pairs", integer(1, 1e9));
   trainingOptions(command, {
     epochs: 10,

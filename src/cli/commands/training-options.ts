@@ -21,6 +21,10 @@ export function trainingOptions(command: Command, defaults: TrainingDefaults): C
       "--out <folder>",
       "where the model and the checkpoint go: after Ctrl-C the same command goes on from there",
     )
+    .option(
+      "--from <folder>",
+      "a model of the same sizes whose weights it begins with; default: drawn by the seed",
+    )
     .option("--epochs <n>", "passes over the data", integer(1, 1000), defaults.epochs)
     .option("--batch <n>", "items a step", integer(1, 4096), defaults.batch)
     .option("--rate <x>", "highest learning rate", real(0, 1), defaults.rate)

@@ -1,0 +1,214 @@
+"""Says which words of English–Spanish pairs come from which, and makes further pairs of them.
+
+    python scripts/data/link_pairs.py train.tsv.gz models/translate-en-es/tokenizer.json LINKED/train.tsv
+
+Every line it writes is `SOURCE<TAB>TARGET<TAB>LINKS`, or without links where there are none; the link 2-3 says that token 3 of the
+target comes from token 2 of the source. Words are linked by eflomal, in both directions; links of
+words hold for all their tokens. The further pairs are
+
+- phrases: a run of words on either side whose links stay within it (Koehn et al. 2003, "Statistical
+  phrase-based translation", section 4);
+- sentences with an adjective more: "the cat" becomes "the black cat" and "el gato" "el gato negro",
+  since "black cat" stands for "gato negro" elsewhere. The noun's form stays, and with it agreement.
+
+eflomal draws by chance: the file is a little different each time.
+"""
+
+import argparse
+import gzip
+import random
+import subprocess
+import tempfile
+from collections import Counter, defaultdict
+from itertools import product
+from pathlib import Path
+
+import regex
+from tokenizers import Tokenizer
+
+# The words of the tokenizer's own splitting, and signs.
+WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\p{L}\p{M}\s]")
+# Words of a phrase, at most.
+SOURCE_WORDS = 4
+TARGET_WORDS = 5
+# A phrase that stands only once is kept when it is short and a word of it is so rare.
+RARE = 10
+RARE_WORDS = 3
+# What a source phrase becomes at least so often, of all its phrases; the rest are chance.
+SHARE = 0.15
+# Adjectives that a noun is tried with.
+VARIANTS = 3
+# What may stand before a noun that takes an adjective, and what is no adjective though it crosses.
+DETERMINERS = set("the a an this that my your his her its our their some".split())
+QUANTITIES = set("more less most least next last".split())
+
+
+def read_pairs(path):
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", newline="\n") as lines:
+        return [line.rstrip("\n").split("\t")[:2] for line in lines]
+
+
+def link_words(sources, targets):
+    """For each pair two sets of (source word, target word): by both directions, by either."""
+    with tempfile.TemporaryDirectory() as folder:
+        at = {name: str(Path(folder, name)) for name in ["source", "target", "forward", "reverse"]}
+        for name, texts in [("source", sources), ("target", targets)]:
+            lines = [" ".join(words).lower() for words in texts]
+            Path(at[name]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        subprocess.run(
+            ["eflomal-align", "-s", at["source"], "-t", at["target"]]
+            + ["-f", at["forward"], "-r", at["reverse"]],
+            check=True,
+        )
+        forward, reverse = (
+            [
+                {tuple(map(int, link.split("-"))) for link in line.split()}
+                for line in Path(at[name]).read_text(encoding="utf-8").splitlines()
+            ]
+            for name in ["forward", "reverse"]
+        )
+    return [(ahead & back, ahead | back) for ahead, back in zip(forward, reverse, strict=True)]
+
+
+def phrases(source, target, sure, linked):
+    """Yields (first, last) of the source's words and of the target's, both included."""
+    for first in range(len(source)):
+        for last in range(first, min(len(source), first + SOURCE_WORDS)):
+            if not source[last][0].isalpha():
+                break
+            meant = [there for here, there in sure if first <= here <= last]
+            if not meant or (first == 0 and last == len(source) - 1):
+                continue
+            low, high = min(meant), max(meant)
+            inside = [
+                (here, there)
+                for here, there in linked
+                if first <= here <= last or low <= there <= high
+            ]
+            if (
+                high - low < TARGET_WORDS
+                and all(word[0].isalpha() for word in target[low : high + 1])
+                and all(first <= here <= last and low <= there <= high for here, there in inside)
+                and len({here for here, _ in inside}) == last - first + 1
+                and len({there for _, there in inside}) == high - low + 1
+            ):
+                yield (first, last), (low, high)
+
+
+def adjectives(found, shapes):
+    """{(noun, sustantivo): [(adjective, adjetivo)]} of phrases of two words that cross."""
+    known = defaultdict(list)
+    for (source, target), count in sorted(found.items()):
+        match source.split(" "), target.split(" "):
+            case [adjective, noun], [sustantivo, adjetivo]:
+                crossing = shapes[source, target] == {(0, 1), (1, 0)}
+                lower = (source + target).islower() and adjective not in DETERMINERS | QUANTITIES
+                if crossing and lower and count >= 2:
+                    known[noun, sustantivo].append((adjective, adjetivo))
+    return known
+
+
+def modified(pair, words, sure, linked, known, chance):
+    """Yields (source, target, links) with one adjective more, a few for each noun that may have one."""
+    source, target = words
+    for here, there in sure:
+        options = known.get((source[here], target[there]))
+        alone = all((x - here) * (y - there) > 0 for x, y in linked if (x, y) != (here, there))
+        if (
+            not options
+            or not alone
+            or source[here - 1].lower() not in DETERMINERS
+            or (here - 1, there - 1) not in sure
+        ):
+            continue
+        english, spanish = pair
+        at = [match.start() for match in WORD.finditer(english)]
+        end = list(WORD.finditer(spanish))[there].end()
+        for adjective, adjetivo in chance.sample(options, min(VARIANTS, len(options))):
+            before = english[: at[here]]
+            if source[here - 1].lower() in ("a", "an"):
+                article = source[here - 1][0] + ("n" if adjective[0] in "aeiou" else "")
+                before = english[: at[here - 1]] + article + " "
+            yield (
+                f"{before}{adjective} {english[at[here] :]}",
+                f"{spanish[:end]} {adjetivo}{spanish[end:]}",
+                [(x + (x >= here), y + (y > there)) for x, y in sure] + [(here, there + 1)],
+            )
+
+
+def link_tokens(tokenizer, source, target, links):
+    """Links of words, each (text, words, links), as links of tokens: "0-0 1-2"."""
+
+    def tokens_of(text):
+        # The normalizer puts a mark before the text; offsets are those of the text itself.
+        spans = tokenizer.encode(text).offsets
+        return [
+            [
+                token
+                for token, (start, end) in enumerate(spans)
+                if start < word.end() and end > word.start()
+            ]
+            for word in WORD.finditer(text)
+        ]
+
+    here, there = tokens_of(source), tokens_of(target)
+    pairs = sorted({pair for s, t in links for pair in product(here[s], there[t])})
+    return " ".join(f"{s}-{t}" for s, t in pairs)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pairs", type=Path, help="lines of SOURCE<TAB>TARGET, .gz or not")
+    parser.add_argument("tokenizer", type=Path, help="the tokenizer.json that training will use")
+    parser.add_argument("output", type=Path, help="where the lines with links go")
+    parser.add_argument("--least", type=int, default=3, help="how often a phrase must stand")
+    parser.add_argument("--made", type=int, default=50000, help="sentences with an adjective more")
+    options = parser.parse_args()
+
+    tokenizer = Tokenizer.from_file(str(options.tokenizer))
+    pairs = read_pairs(options.pairs)
+    words = [[WORD.findall(text) for text in pair] for pair in pairs]
+    links = link_words([source for source, _ in words], [target for _, target in words])
+    common = Counter(word.lower() for source, _ in words for word in source)
+
+    found = Counter()
+    shapes = {}
+    for (source, target), (sure, linked) in zip(words, links, strict=True):
+        for (first, last), (low, high) in phrases(source, target, sure, linked):
+            phrase = " ".join(source[first : last + 1]), " ".join(target[low : high + 1])
+            found[phrase] += 1
+            shapes[phrase] = {(s - first, t - low) for s, t in sure if first <= s <= last}
+
+    total = Counter()
+    for (source, _), count in found.items():
+        total[source] += count
+
+    def kept(source, count):
+        each = source.lower().split(" ")
+        rare = len(each) <= RARE_WORDS and min(common[word] for word in each) <= RARE
+        return count >= SHARE * total[source] and (rare or count >= options.least)
+
+    known = adjectives(found, shapes)
+    chance = random.Random(1)
+    made = [
+        sentence
+        for pair, both, (sure, linked) in zip(pairs, words, links, strict=True)
+        for sentence in modified(pair, both, sure, linked, known, chance)
+    ]
+    further = [
+        *((*phrase, shapes[phrase]) for phrase, count in found.items() if kept(phrase[0], count)),
+        *chance.sample(made, min(options.made, len(made))),
+    ]
+    with options.output.open("w", encoding="utf-8", newline="\n") as output:
+        for source, target, sure in [
+            *((*pair, sure) for pair, (sure, _) in zip(pairs, links, strict=True)),
+            *further,
+        ]:
+            tied = link_tokens(tokenizer, source, target, sure)
+            print(source, target, *[tied] * bool(tied), sep="\t", file=output)
+    print(f"{options.output}: {len(pairs)} pairs and {len(further)} made of them")
+
+
+if __name__ == "__main__":
+    main()
