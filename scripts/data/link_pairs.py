@@ -31,8 +31,7 @@ WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\p{L}\p{M}\s]")
 # Words of a phrase, at most.
 SOURCE_WORDS = 4
 TARGET_WORDS = 5
-# A phrase that stands only once is kept when it is short and a word of it is so rare.
-RARE = 10
+# A phrase that stands too seldom is kept when it is so short and a word of it rare.
 RARE_WORDS = 3
 # What a source phrase becomes at least so often, of all its phrases; the rest are chance.
 SHARE = 0.15
@@ -163,6 +162,7 @@ def main():
     parser.add_argument("tokenizer", type=Path, help="the tokenizer.json that training will use")
     parser.add_argument("output", type=Path, help="where the lines with links go")
     parser.add_argument("--least", type=int, default=3, help="how often a phrase must stand")
+    parser.add_argument("--rare", type=int, default=10, help="how often a rare word stands at most")
     parser.add_argument("--made", type=int, default=50000, help="sentences with an adjective more")
     options = parser.parse_args()
 
@@ -186,7 +186,7 @@ def main():
 
     def kept(source, count):
         each = source.lower().split(" ")
-        rare = len(each) <= RARE_WORDS and min(common[word] for word in each) <= RARE
+        rare = len(each) <= RARE_WORDS and min(common[word] for word in each) <= options.rare
         return count >= SHARE * total[source] and (rare or count >= options.least)
 
     known = adjectives(found, shapes)

@@ -45,7 +45,8 @@ export const translationProgram: TrainingProgram<TrainTranslateOptions, Seq2Seq,
       teacherForcing: forcing,
       also: (_, predictions, rows) => {
         const links = rows.map((row) => row.links ?? []);
-        return options.guide > 0 ? guide(predictions, links, options.guide) : null;
+        const told = options.guide > 0 && links.some(({ length }) => length > 0);
+        return told ? guide(predictions, links, options.guide) : null;
       },
     });
     return {

@@ -106,6 +106,32 @@ describe("heed train translate", () => {
     expect(readFileSync(join(whole, "model.safetensors")).equals(before)).toBe(true);
   });
 
+  test("learns to look where links say", async () => {
+    const linked = join(folder, "linked");
+    mkdirSync(linked);
+    // every token from the first, where no learning without links would look
+    const lines = corpus(200, 1)
+      .trimEnd()
+      .split("\n")
+      .map(
+        (line) =>
+          `${line}\t${(line.split("\t")[1] as string)
+            .split(" ")
+            .map((_, at) => `0-${at}`)
+            .join(" ")}`,
+      );
+    writeFileSync(join(linked, "train.tsv"), lines.join("\n"));
+    writeFileSync(join(linked, "dev.tsv"), corpus(20, 2));
+    const out = join(folder, "looking");
+    const options = ["--data", linked, "--epochs", "2", "--rate", "0.05", "--guide", "2"];
+    expect(await train(out, ...options)).toMatchObject({ code: 0 });
+    const { stdout } = await heed(["translate", "--json", "--model", out, "cat sees dog"]);
+    const [{ attention }] = JSON.parse(stdout).sentences as [{ attention: number[][] }];
+    expect(attention.length).toBeGreaterThan(1);
+    // tokens: start, the first, …
+    for (const row of attention) expect(row[1]).toBeGreaterThan(0.8);
+  });
+
   test("begins with the weights of a model", async () => {
     const out = join(folder, "from");
     // at a rate of 0 it ends with them too
