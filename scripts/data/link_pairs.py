@@ -16,6 +16,7 @@ eflomal draws by chance: the file is a little different each time.
 
 import argparse
 import gzip
+import json
 import random
 import subprocess
 import tempfile
@@ -27,7 +28,8 @@ import regex
 from tokenizers import Tokenizer
 
 # The words of the tokenizer's own splitting, and signs.
-WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\p{L}\p{M}\s]")
+# The aligner takes U+001C to U+001F for spaces.
+WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\p{L}\p{M}\s\x1c-\x1f]")
 # Words of a phrase, at most.
 SOURCE_WORDS = 4
 TARGET_WORDS = 5
@@ -42,10 +44,30 @@ DETERMINERS = set("the a an this that my your his her its our their some".split(
 QUANTITIES = set("more less most least next last".split())
 
 
+def opened(path, mode):
+    return (gzip.open if path.suffix == ".gz" else open)(path, mode, encoding="utf-8", newline="\n")
+
+
 def read_pairs(path):
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="\n") as lines:
-        return [line.rstrip("\n").split("\t")[:2] for line in lines]
+    pairs = []
+    with opened(path, "rt") as lines:
+        for number, line in enumerate(lines, 1):
+            pair = line.rstrip("\r\n").split("\t")
+            if pair == [""]:
+                continue
+            if len(pair) != 2 or not all(pair):
+                raise SystemExit(f"{path}: line {number} must be SOURCE<TAB>TARGET, got {line!r}")
+            pairs.append(pair)
+    if not pairs:
+        raise SystemExit(f"{path}: there must be a pair, got none")
+    return pairs
+
+
+def read_tokenizer(path):
+    """The tokenizer as heed reads it: texts have no special tokens, and nothing is added to them."""
+    description = json.loads(path.read_text(encoding="utf-8"))
+    bare = {"added_tokens": [], "post_processor": None, "truncation": None, "padding": None}
+    return Tokenizer.from_str(json.dumps(description | bare))
 
 
 def link_words(sources, targets):
@@ -108,7 +130,7 @@ def adjectives(found, shapes):
     return known
 
 
-def modified(pair, words, sure, linked, known, chance):
+def modified(pair, words, sure, linked, known, articles, chance):
     """Yields (source, target, links) with one adjective more, a few for each noun that may have one."""
     source, target = words
     for here, there in sure:
@@ -127,8 +149,9 @@ def modified(pair, words, sure, linked, known, chance):
         for adjective, adjetivo in chance.sample(options, min(VARIANTS, len(options))):
             before = english[: at[here]]
             if source[here - 1].lower() in ("a", "an"):
-                article = source[here - 1][0] + ("n" if adjective[0] in "aeiou" else "")
-                before = english[: at[here - 1]] + article + " "
+                # As the pairs themselves have it: "an hour", "a university".
+                n = "n" * (articles["an", adjective] > articles["a", adjective])
+                before = f"{english[: at[here - 1]]}{source[here - 1][0]}{n} "
             yield (
                 f"{before}{adjective} {english[at[here] :]}",
                 f"{spanish[:end]} {adjetivo}{spanish[end:]}",
@@ -166,19 +189,31 @@ def main():
     parser.add_argument("--made", type=int, default=50000, help="sentences with an adjective more")
     options = parser.parse_args()
 
-    tokenizer = Tokenizer.from_file(str(options.tokenizer))
+    if options.output.resolve() == options.pairs.resolve():
+        parser.error(f"the output must be another file than {options.pairs}")
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    tokenizer = read_tokenizer(options.tokenizer)
     pairs = read_pairs(options.pairs)
     words = [[WORD.findall(text) for text in pair] for pair in pairs]
     links = link_words([source for source, _ in words], [target for _, target in words])
     common = Counter(word.lower() for source, _ in words for word in source)
 
+    articles = Counter(
+        (first.lower(), second)
+        for source, _ in words
+        for first, second in zip(source, source[1:], strict=False)
+    )
+
     found = Counter()
-    shapes = {}
+    ways = defaultdict(Counter)
     for (source, target), (sure, linked) in zip(words, links, strict=True):
         for (first, last), (low, high) in phrases(source, target, sure, linked):
             phrase = " ".join(source[first : last + 1]), " ".join(target[low : high + 1])
             found[phrase] += 1
-            shapes[phrase] = {(s - first, t - low) for s, t in sure if first <= s <= last}
+            within = frozenset((s - first, t - low) for s, t in sure if first <= s <= last)
+            ways[phrase][within] += 1
+    # A phrase is linked as it is most often.
+    shapes = {phrase: links.most_common(1)[0][0] for phrase, links in ways.items()}
 
     total = Counter()
     for (source, _), count in found.items():
@@ -194,13 +229,13 @@ def main():
     made = [
         sentence
         for pair, both, (sure, linked) in zip(pairs, words, links, strict=True)
-        for sentence in modified(pair, both, sure, linked, known, chance)
+        for sentence in modified(pair, both, sure, linked, known, articles, chance)
     ]
     further = [
         *((*phrase, shapes[phrase]) for phrase, count in found.items() if kept(phrase[0], count)),
         *chance.sample(made, min(options.made, len(made))),
     ]
-    with options.output.open("w", encoding="utf-8", newline="\n") as output:
+    with opened(options.output, "wt") as output:
         for source, target, sure in [
             *((*pair, sure) for pair, (sure, _) in zip(pairs, links, strict=True)),
             *further,

@@ -58,7 +58,7 @@ export async function readPairs(
       pairs.push({
         source: read,
         target: written,
-        ...(links !== undefined && {
+        ...(links && {
           links: readLinks(links, read, written, `${file}: line ${number}`),
         }),
       });
@@ -80,8 +80,8 @@ function readLinks(
   target: readonly number[],
   where: string,
 ): Link[] {
-  const links = text.split(" ").map((link): Link => {
-    const [from, to] = /^(\d{1,3})-(\d{1,3})$/.exec(link)?.slice(1).map(Number) ?? [];
+  const links = [...new Set(text.split(" "))].map((link): Link => {
+    const [from, to] = /^(0|[1-9]\d{0,2})-(0|[1-9]\d{0,2})$/.exec(link)?.slice(1).map(Number) ?? [];
     // Start and end are not counted.
     if (!((from as number) < source.length - 2 && (to as number) < target.length - 2))
       throw new FormatError(

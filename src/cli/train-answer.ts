@@ -36,6 +36,7 @@ export const answerProgram: TrainingProgram<
   QuestionAnsweringModel,
   AnswerItem
 > = {
+  task: "answer",
   tokenizer: join(shippedModel("answer-en"), "tokenizer.json"),
 
   async prepare(options, tokenizer, signal) {
@@ -69,7 +70,7 @@ export const answerProgram: TrainingProgram<
       validation: await items("dev"),
     });
     return {
-      config: { task: "answer", architecture: "QuestionAnsweringModel", ...sizes, padding, window },
+      config: { architecture: "QuestionAnsweringModel", ...sizes, padding, window },
       lesson,
       items: "questions",
     };

@@ -40,6 +40,7 @@ export const disambiguationProgram: TrainingProgram<
   ContextAwareEmbedding,
   SenseItem
 > = {
+  task: "disambiguate",
   tokenizer: join(shippedModel("disambiguate-en"), "tokenizer.json"),
 
   async prepare(options, tokenizer, signal) {
@@ -74,7 +75,6 @@ export const disambiguationProgram: TrainingProgram<
     });
     return {
       config: {
-        task: "disambiguate",
         architecture: "ContextAwareEmbedding",
         ...config,
         window,

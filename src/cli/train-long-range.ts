@@ -23,6 +23,7 @@ export const languageProgram: TrainingProgram<
   LongRangeDependencyModel,
   PassageGroup
 > = {
+  task: "long-range",
   tokenizer: null,
 
   async prepare(options, tokenizer, signal) {
@@ -48,7 +49,6 @@ export const languageProgram: TrainingProgram<
     });
     return {
       config: {
-        task: "long-range",
         architecture: "LongRangeDependencyModel",
         ...config,
         padding,

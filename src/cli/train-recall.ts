@@ -19,6 +19,7 @@ const VALIDATION = 700;
 
 /** `heed train recall`: learns from sequences that are drawn from the seed. */
 export const recallProgram: TrainingProgram<TrainRecallOptions, RecallModel, RecallSequence> = {
+  task: "recall",
   tokenizer: join(shippedModel("recall"), "attention", "tokenizer.json"),
 
   async prepare(options, tokenizer) {
@@ -35,7 +36,7 @@ export const recallProgram: TrainingProgram<TrainRecallOptions, RecallModel, Rec
     };
     const words = recallWords(tokenizer);
     return {
-      config: { task: "recall", ...config },
+      config: { ...config },
       lesson: recallLesson({ config, words, sequences, validation: VALIDATION, seed }),
       items: "sequences",
     };

@@ -33,6 +33,7 @@ export const summarizationProgram: TrainingProgram<
   SummarizationModel,
   TokenPair
 > = {
+  task: "summarize",
   tokenizer: join(shippedModel("summarize-en"), "tokenizer.json"),
 
   async prepare(options, tokenizer, signal) {
@@ -68,7 +69,6 @@ export const summarizationProgram: TrainingProgram<
     });
     return {
       config: {
-        task: "summarize",
         architecture: "SummarizationModel",
         ...config,
         sourceTokens: cut,

@@ -22,6 +22,7 @@ export interface TrainTranslateOptions extends TrainOptions {
 
 /** `heed train translate`: learns from DATA/train.tsv and chooses by DATA/dev.tsv. */
 export const translationProgram: TrainingProgram<TrainTranslateOptions, Seq2Seq, TokenPair> = {
+  task: "translate",
   tokenizer: join(shippedModel("translate-en-es"), "tokenizer.json"),
 
   async prepare(options, tokenizer, signal) {
@@ -50,7 +51,7 @@ export const translationProgram: TrainingProgram<TrainTranslateOptions, Seq2Seq,
       },
     });
     return {
-      config: { task: "translate", architecture: "Seq2Seq", ...config },
+      config: { architecture: "Seq2Seq", ...config },
       lesson,
       items: "pairs",
     };

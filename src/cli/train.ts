@@ -2,24 +2,22 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError, HeedError } from "../errors.js";
 import { parseCheckpoint, serializeCheckpoint } from "../io/checkpoint.js";
-import { MODEL_FILES, readModelFolder } from "../io/model-folder.js";
+import { MODEL_FILES } from "../io/model-folder.js";
 import { type ModelToSave, writeModelFolder } from "../io/save.js";
 import { loadTokenizer, type Tokenizer } from "../io/tokenizer.js";
-import { packWeights, type Storage, unpackWeights } from "../io/weights.js";
+import { packWeights, type Storage } from "../io/weights.js";
 import type { Module } from "../nn/module.js";
 import { init } from "../node.js";
 import {
   expectWritable,
-  folderSource,
   makeFolder,
   readFile,
   replaceFile,
   replaceFiles,
 } from "../platform/node-files.js";
-import type { Runtime } from "../runtime/runtime.js";
-import { withWeights } from "../tasks/model-file.js";
 import { type Lesson, trainLesson } from "../tasks/training.js";
 import type { TrainingState } from "../train/trainer.js";
+import { type Beginning, readBeginning } from "./beginning.js";
 import { Progress } from "./progress.js";
 
 /** Options that all training programs have. */
@@ -39,6 +37,8 @@ export interface TrainOptions {
 
 /** What one program trains: how a model folder of its kind is made. */
 export interface TrainingProgram<Options extends TrainOptions, M extends Module, Item> {
+  /** What config.json will say it is for. */
+  readonly task: string;
   /** A path, when nothing is said; null where the program needs one to be said, or needs none. */
   readonly tokenizer: string | null;
   /** Reads the data. */
@@ -46,7 +46,7 @@ export interface TrainingProgram<Options extends TrainOptions, M extends Module,
 }
 
 export interface Prepared<M extends Module, Item> {
-  /** What config.json will hold. */
+  /** What config.json will hold beside the task. */
   readonly config: ModelToSave["config"];
   readonly lesson: Lesson<M, Item>;
   /** What the items are called: "pairs". */
@@ -78,7 +78,7 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
     throw new HeedError(
       "train: --from must come without --tokenizer, got both. A model's weights are of its own tokenizer",
     );
-  const from = options.from === undefined ? null : await beginning(options.from);
+  const from = options.from === undefined ? null : await readBeginning(options.from, program.task);
   const { bytes: tokenizerBytes, file: tokenizerFile } = await tokenizerOf(
     options.tokenizer,
     from,
@@ -95,10 +95,10 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
   await makeFolder(out);
   for (const file of [...Object.keys(MODEL_FILES), CHECKPOINT])
     await expectWritable(join(out, file));
-  const { config, lesson: fresh, items } = await program.prepare(options, tokenizer, signal);
-  const lesson = from
-    ? { ...fresh, build: (runtime: Runtime) => from.into(fresh.build(runtime)) }
-    : fresh;
+  const prepared = await program.prepare(options, tokenizer, signal);
+  const { items } = prepared;
+  const config = { task: program.task, ...prepared.config };
+  const lesson = from ? from.lesson(prepared.lesson, config) : prepared.lesson;
   let saved = false;
   const save = async (model: Module): Promise<void> => {
     const write = (files: ReadonlyMap<string, Uint8Array>): Promise<void> =>
@@ -143,21 +143,6 @@ export async function trainCommand<Options extends TrainOptions, M extends Modul
   } finally {
     heed.dispose();
   }
-}
-
-interface Beginning {
-  readonly tokenizer: { readonly bytes: Uint8Array; readonly file: string };
-  /** The model with the folder's weights. */
-  into<M extends Module>(model: M): M;
-}
-
-async function beginning(folder: string): Promise<Beginning> {
-  const { tensors, tokenizer } = await readModelFolder(folderSource(folder));
-  const weights = unpackWeights(tensors, `${folder}: model.safetensors`);
-  return {
-    tokenizer: { bytes: tokenizer, file: join(folder, "tokenizer.json") },
-    into: (model) => withWeights(model, weights, folder),
-  };
 }
 
 /** The file that is named, or else that of the model to begin with, or else the program's own. */

@@ -55,9 +55,16 @@ export async function readModelFolder(source: ModelSource): Promise<ModelFolder>
     return bytes;
   };
 
-  const config = parseJson(take("config.json"), { who: "config.json" });
+  const config = parseJson(take("config.json"), { who: `${source.name}: config.json` });
   if (!(config instanceof Map))
-    throw new FormatError("CONFIG", `config.json: must hold an object, got ${showJson(config)}`);
+    throw new FormatError(
+      "CONFIG",
+      `${source.name}: config.json: must hold an object, got ${showJson(config)}`,
+    );
   const tokenizer = take("tokenizer.json");
-  return { config, tokenizer, ...parseSafetensors(take("model.safetensors"), "model.safetensors") };
+  return {
+    config,
+    tokenizer,
+    ...parseSafetensors(take("model.safetensors"), `${source.name}: model.safetensors`),
+  };
 }

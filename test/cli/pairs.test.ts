@@ -49,9 +49,9 @@ describe("readPairs()", () => {
 
   test("reads links, counted from the first token, and adds that the end comes from the end", async () => {
     const data = folderOf({
-      "train.tsv": "black cat\tgato negro\t0-1 0-2 1-0\nThe cat\tEl gato\n",
+      "train.tsv": "black cat\tgato negro\t0-1 0-2 1-0 0-1\nThe cat\tEl gato\na\tb\t\n",
     });
-    const [linked, plain] = await readPairs(data, "train", tokenizer, { linked: true });
+    const [linked, plain, blank] = await readPairs(data, "train", tokenizer, { linked: true });
     // start, ▁black, ▁cat, end → start, ▁gato, ▁neg, ro, end
     expect(linked?.source).toHaveLength(4);
     expect(linked?.target).toHaveLength(5);
@@ -61,11 +61,16 @@ describe("readPairs()", () => {
       { source: 2, target: 1 },
       { source: 3, target: 4 },
     ]);
-    expect(plain?.links).toBeUndefined();
+    for (const pair of [plain, blank]) {
+      expect(pair).toBeDefined();
+      expect(pair?.links).toBeUndefined();
+    }
   });
 
   test.each([
-    ["", '""'],
+    [" ", '""'],
+    ["0-0 ", '""'],
+    ["00-0", '"00-0"'],
     ["0", '"0"'],
     ["0-0  1-1", '""'],
     ["0-0 1", '"1"'],

@@ -157,12 +157,17 @@ describe("heed train translate", () => {
     [
       "of other sizes",
       (options) => [...options, "--from", whole, "--hidden", "9"],
-      /whole: model\.safetensors: .*encoder\.rnn\.weight_ih_l0/,
+      /whole must hold a model whose "hidden" is 9, as in this training, got 8\. /,
     ],
     [
       "and another tokenizer",
       (options) => [...options, "--from", whole, "--tokenizer", "models/recall/tokenizer.json"],
       /train: --from must come without --tokenizer, got both/,
+    ],
+    [
+      "for another task",
+      (options) => [...options, "--from", "models/recall/attention"],
+      /recall\/attention must hold a model for "translate", got one for "recall"\. /,
     ],
     [
       "that is none",
@@ -174,6 +179,13 @@ describe("heed train translate", () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
     expect(stderr.split("\n").at(-2)).toMatch(/^heed: /);
+  });
+
+  test("does not go on from where another beginning was", async () => {
+    const out = join(folder, "from");
+    const { code, stderr } = await train(out, "--epochs", "2", "--rate", "0", "--limit", "20");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/same run, got one of 20 pairs \(\w+\) from \w+ in batches of 10 /);
   });
 
   test("writes int8 weights on demand", async () => {

@@ -7,7 +7,10 @@ export function trainLongRange(train: Command): void {
     .command("long-range")
     .description("a causal language model of one block, on plain text")
     .requiredOption("--data <folder>", "holds train.txt and dev.txt (or .txt.gz): a passage a line")
-    .requiredOption("--tokenizer <file>", "a tokenizer.json with <pad>, <s> and </s>")
+    .option(
+      "--tokenizer <file>",
+      "a tokenizer.json with <pad>, <s> and </s>; without --from it must be said",
+    )
     .option("--width <n>", "width of embeddings", integer(1, 4096), 192)
     .option("--heads <n>", "heads; the width is a multiple", integer(1, 256), 6)
     .option("--positions <n>", "tokens of the longest passage", integer(4, 5000), 256)
