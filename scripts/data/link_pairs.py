@@ -1,10 +1,10 @@
 """Says which words of English–Spanish pairs come from which, and makes further pairs of them.
 
-    python scripts/data/link_pairs.py train.tsv.gz models/translate-en-es/tokenizer.json LINKED/train.tsv
+    python scripts/data/link_pairs.py train.tsv.gz tokenizer.json LINKED/train.tsv
 
-Every line it writes is `SOURCE<TAB>TARGET<TAB>LINKS`, or without links where there are none; the link 2-3 says that token 3 of the
-target comes from token 2 of the source. Words are linked by eflomal, in both directions; links of
-words hold for all their tokens. The further pairs are
+Every line it writes is `SOURCE<TAB>TARGET<TAB>LINKS`, or without links where there are none; the link
+2-3 says that token 3 of the target comes from token 2 of the source. Words are linked by eflomal, in
+both directions; links of words hold for all their tokens. The further pairs are
 
 - phrases: a run of words on either side whose links stay within it (Koehn et al. 2003, "Statistical
   phrase-based translation", section 4);
@@ -27,8 +27,7 @@ from pathlib import Path
 import regex
 from tokenizers import Tokenizer
 
-# The words of the tokenizer's own splitting, and signs.
-# The aligner takes U+001C to U+001F for spaces.
+# Words as the tokenizer splits them, and signs; U+001C to U+001F are spaces to the aligner.
 WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*|[^\p{L}\p{M}\s\x1c-\x1f]")
 # Words of a phrase, at most.
 SOURCE_WORDS = 4
@@ -131,17 +130,15 @@ def adjectives(found, shapes):
 
 
 def modified(pair, words, sure, linked, known, articles, chance):
-    """Yields (source, target, links) with one adjective more, a few for each noun that may have one."""
+    """Yields (source, target, links) with an adjective more, a few for each noun that takes one."""
     source, target = words
     for here, there in sure:
         options = known.get((source[here], target[there]))
-        alone = all((x - here) * (y - there) > 0 for x, y in linked if (x, y) != (here, there))
-        if (
-            not options
-            or not alone
-            or source[here - 1].lower() not in DETERMINERS
-            or (here - 1, there - 1) not in sure
-        ):
+        determined = here > 0 and source[here - 1].lower() in DETERMINERS
+        if not (options and determined and (here - 1, there - 1) in sure):
+            continue
+        # What stands before the noun, and behind it, does so on both sides.
+        if not all((x - here) * (y - there) > 0 for x, y in linked if (x, y) != (here, there)):
             continue
         english, spanish = pair
         at = [match.start() for match in WORD.finditer(english)]
@@ -160,7 +157,7 @@ def modified(pair, words, sure, linked, known, articles, chance):
 
 
 def link_tokens(tokenizer, source, target, links):
-    """Links of words, each (text, words, links), as links of tokens: "0-0 1-2"."""
+    """Links (source word, target word) of two texts as links of their tokens: "0-0 1-2"."""
 
     def tokens_of(text):
         # The normalizer puts a mark before the text; offsets are those of the text itself.

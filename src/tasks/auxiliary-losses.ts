@@ -35,7 +35,7 @@ export function echo(
  * token comes from, over all targets with a link; the mean over a target's links. Nought for rows
  * without one.
  *
- * @source Chen et al. 2016, arXiv:1607.01628, eq. 4
+ * @source Chen et al. 2016, arXiv:1607.01628
  */
 export function guide(
   { weights }: Predictions,
